@@ -1,0 +1,32 @@
+//! The black-box table against this rung, in each of its modes.
+
+use rungs_conformance::{Kind, assert_contract};
+
+fn assert_in(mode: &[&str]) {
+    assert_contract(env!("CARGO_BIN_EXE_rung-epoll"), Kind::Raw, mode);
+}
+
+#[test]
+fn level_triggered() {
+    assert_in(&["--trigger", "level"]);
+}
+
+#[test]
+fn edge_triggered() {
+    assert_in(&["--trigger", "edge"]);
+}
+
+#[test]
+fn with_few_events_at_a_time() {
+    assert_in(&["--max-events", "1"]);
+}
+
+#[test]
+fn on_two_threads() {
+    assert_in(&["--threads", "2"]);
+}
+
+#[test]
+fn on_two_threads_that_share_a_listener() {
+    assert_in(&["--threads", "2", "--accept", "shared"]);
+}
