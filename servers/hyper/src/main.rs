@@ -1,0 +1,80 @@
+//! The hyper rung: tokio and hyper's `http1::Builder`, used as for a small fast server.
+//!
+//! ```text
+//! main.rs     accepts connections, serves each as a task, stops in order
+//! service.rs  what hyper calls for each request
+//! body.rs     the bodies that it answers with
+//! ```
+
+mod body;
+mod service;
+
+use std::io;
+use std::process::ExitCode;
+
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use rungs_serve::runtime::{self, Acceptor, Options, Stopping};
+use rungs_serve::{Limits, Rung, Worker};
+
+use service::Answers;
+
+/// The longest request head, in bytes; the same as that of the raw rungs.
+const MAX_HEAD: usize = 16 << 10;
+
+struct Hyper;
+
+impl Rung for Hyper {
+    const NAME: &'static str = "rung-hyper";
+    const ABOUT: &'static str = "The hyper rung: tokio and hyper.
+
+--header-timeout is hyper's header_read_timeout, which also bounds how long a connection may be idle between requests. \
+hyper has no deadline for a body or for a client that stops reading, so --idle-timeout has no effect.";
+    type Options = Options;
+
+    fn one_worker(options: &Options) -> bool {
+        options.one_worker()
+    }
+
+    fn run(options: &Options, worker: Worker) -> io::Result<()> {
+        let limits = worker.limits;
+        runtime::run(options, worker, move |acceptor, stopping| {
+            serve(acceptor, stopping, limits)
+        })
+    }
+}
+
+/// Serves until it is time to stop, and then until the last connection has ended.
+async fn serve(mut acceptor: Acceptor, stopping: Stopping, limits: Limits) {
+    let http = http(&limits);
+    let answers = Answers::new(acceptor.tally().clone());
+    let graceful = GracefulShutdown::new();
+    loop {
+        let (stream, _peer) = tokio::select! {
+            connection = acceptor.accept() => connection,
+            () = stopping.raised() => break,
+        };
+        let connection = http.serve_connection(TokioIo::new(stream), answers.clone());
+        let connection = graceful.watch(connection);
+        tokio::spawn(async move {
+            // It concerns that one client only: a broken request, a vanished peer.
+            let _ = connection.await;
+        });
+    }
+    drop(acceptor);
+    graceful.shutdown().await;
+}
+
+fn http(limits: &Limits) -> http1::Builder {
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new())
+        .header_read_timeout(limits.header_timeout)
+        .half_close(true)
+        .max_header_size(MAX_HEAD);
+    http
+}
+
+fn main() -> ExitCode {
+    rungs_serve::main::<Hyper>()
+}

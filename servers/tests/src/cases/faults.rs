@@ -1,0 +1,193 @@
+//! Slow, vanishing and hostile clients; deadlines; lack of descriptors.
+
+use std::time::Duration;
+
+use rungs_response::{Route, Status};
+
+use super::{get, post_head, request};
+use crate::case::{Case, Ending, ProcessStep, nothing};
+use crate::reply::{error, ok, page};
+use crate::{Group, Kind};
+
+/// Short enough to wait for, long enough that a loaded machine does not fail a brisk client.
+const DEADLINES: &[&str] = &["--header-timeout", "500ms", "--idle-timeout", "1s"];
+
+const LONGEST: u32 = 16 << 20;
+
+fn case(name: &'static str) -> Case {
+    Case::new(Group::Faults, name)
+}
+
+fn longest() -> String {
+    get(&format!("/bytes/{LONGEST}"))
+}
+
+pub(super) fn cases() -> Vec<Case> {
+    [deadlines(), slow_readers(), resets(), descriptors()]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn deadlines() -> Vec<Case> {
+    const AXUM: &str =
+        "axum::serve has no deadlines: a silent client holds its connection for ever";
+    const BODY: &str = "hyper has no deadline for a body: the connection stays";
+    let timed = |name| case(name).flags(DEADLINES);
+    let timed_out = || {
+        error(Status::RequestTimeout)
+            .closed()
+            .or(nothing().closed())
+    };
+    let longer = Duration::from_millis(1_500);
+    vec![
+        timed("a head that does not end is given up")
+            .send(b"GET / HTTP/1.1\r\nhost: a\r\n")
+            .expect(timed_out())
+            .exempt(Kind::Axum, AXUM),
+        timed("a head that drips without end is given up all the same")
+            .drip(
+                request("GET", "/", &"x: y\r\n".repeat(40)).into_bytes(),
+                Duration::from_millis(100),
+            )
+            .expect(timed_out())
+            .exempt(Kind::Axum, AXUM),
+        timed("empty lines without end are given up")
+            .drip(b"\r\n".repeat(50), Duration::from_millis(100))
+            .expect(timed_out())
+            .exempt(Kind::Axum, AXUM),
+        timed("a connection without a request is closed")
+            .on(0)
+            .expect(nothing().closed())
+            .exempt(Kind::Axum, AXUM),
+        timed("an idle connection is closed")
+            .send_text(get("/"))
+            .expect(page().open())
+            .expect(nothing().closed())
+            .exempt(Kind::Axum, AXUM),
+        timed("a body that does not come is given up")
+            .send_text(post_head(10) + "abc")
+            .pause(longer)
+            .expect(timed_out())
+            .unless(Kind::Hyper, nothing().silent(), BODY)
+            .unless(Kind::Axum, nothing().silent(), AXUM),
+        timed("a client that stops reading is given up")
+            .send_text(longest())
+            .pause(longer)
+            .expect(ok(Route::Bytes(LONGEST)).cut_short())
+            .unless(
+                Kind::Hyper,
+                ok(Route::Bytes(LONGEST)).closed(),
+                "hyper has no deadline for a write: all of it arrives in the end",
+            )
+            .unless(Kind::Axum, ok(Route::Bytes(LONGEST)).open(), AXUM),
+    ]
+}
+
+fn slow_readers() -> Vec<Case> {
+    let mut crowd = case("unread answers of 16 MiB to 8 clients do not fill the memory");
+    for client in 0..8 {
+        crowd = crowd.on(client).send_text(longest());
+    }
+    vec![
+        case("a slow reader gets all, and others are served meanwhile")
+            .send_text(longest())
+            .pause(Duration::from_millis(50))
+            .on(1)
+            .send_text(get("/"))
+            .expect(page().open())
+            .on(0)
+            .expect_slowly(ok(Route::Bytes(LONGEST)).open()),
+        crowd
+            .pause(Duration::from_millis(300))
+            .process(ProcessStep::ResidentBelow(48 << 20))
+            .process(ProcessStep::Rests(Duration::from_millis(300)))
+            .on(8)
+            .send_text(get("/"))
+            .expect(page().open())
+            .on(0)
+            .expect(ok(Route::Bytes(LONGEST)).open()),
+    ]
+}
+
+fn resets() -> Vec<Case> {
+    let survives = |case: Case| case.on(1).send_text(get("/")).expect(page().open());
+    let mut crowd = case("200 clients that come and go leave no connection behind").null_too();
+    for client in 0..200 {
+        crowd = crowd.on(client).send_text(get("/")).expect(page().open());
+    }
+    for client in 0..200 {
+        crowd = crowd.on(client).hang_up();
+    }
+    vec![
+        crowd.process(ProcessStep::Counts {
+            pages: 400,
+            open: 0,
+        }),
+        survives(
+            case("clients that vanish before they are accepted")
+                .null_too()
+                .connect_and_reset(50),
+        ),
+        survives(
+            case("a client that vanishes in a head")
+                .send(b"GET / HT")
+                .reset(),
+        ),
+        survives(
+            case("a client that vanishes in a body")
+                .send_text(post_head(10) + "abc")
+                .reset(),
+        ),
+        survives(
+            case("a client that vanishes in a long answer")
+                .send_text(longest())
+                .pause(Duration::from_millis(20))
+                .reset(),
+        ),
+        survives(
+            case("a client that hangs up with an answer unread")
+                .send_text(longest())
+                .hang_up(),
+        ),
+        survives(
+            case("a client that vanishes behind 1,000 requests")
+                .send_text(get("/").repeat(1_000))
+                .reset(),
+        ),
+    ]
+}
+
+fn descriptors() -> Vec<Case> {
+    // One worker has answered; the others, which need descriptors to start with, have followed by then.
+    const STARTED: Duration = Duration::from_millis(200);
+    vec![
+        case("no descriptors left: no spin, others are served, and then the waiting one")
+            .send_text(get("/"))
+            .expect(page().open())
+            .pause(STARTED)
+            .process(ProcessStep::DenyDescriptors)
+            .on(1)
+            .send_text(get("/json"))
+            .expect(nothing().silent())
+            .process(ProcessStep::Rests(Duration::from_millis(400)))
+            .on(0)
+            .send_text(get("/"))
+            .expect(page().open())
+            .process(ProcessStep::AllowDescriptors)
+            .on(1)
+            .expect(ok(Route::Json).open()),
+        case("no descriptors left: the waiting client is served when another hangs up")
+            .send_text(get("/"))
+            .expect(page().open())
+            .pause(STARTED)
+            .process(ProcessStep::DenyDescriptors)
+            .on(1)
+            .send_text(get("/json"))
+            .expect(nothing().silent())
+            .on(0)
+            .hang_up()
+            .on(1)
+            .expect(ok(Route::Json).open()),
+    ]
+}
