@@ -126,7 +126,7 @@ fn a_client_that_waits_for_nothing_is_told_at_once() {
     );
     assert_eq!(
         answer,
-        "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+        "HTTP/1.1 404 Not Found\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
     );
     assert_eq!(client.next(), Next::Linger);
 }

@@ -66,10 +66,12 @@ impl Rung for Null {
 
     fn run(_: &Options, worker: Worker) -> io::Result<()> {
         let mut reactor = Reactor::new(MAX_EVENTS)?;
+        let ready = worker.ready.clone();
         let mut null = Self::new(worker);
         null.stop
             .register(&mut reactor, Interest::READ, on_stop, 0)?;
         null.watch_listener(&mut reactor)?;
+        ready.announce();
         while null.accepting != Accepting::Over {
             let wait = null.next_wait();
             let events = reactor.run(&mut null, wait)?;

@@ -40,6 +40,16 @@ pub struct Framing<'a> {
     pub echo: &'a [u8],
 }
 
+impl Framing<'_> {
+    /// The answer to an HTTP/1.1 request without a body, on a connection that stays open.
+    pub const PLAIN: Self = Self {
+        version: Version::Http11,
+        connection: Connection::Unsaid,
+        head_only: false,
+        echo: b"",
+    };
+}
+
 /// Writes answers as bytes. Each worker owns one.
 #[derive(Debug)]
 pub struct Encoder {
@@ -66,13 +76,7 @@ impl Encoder {
             unreachable!("the page is static");
         };
         let mut page = Vec::new();
-        encoder.head(
-            &answer,
-            body.len(),
-            Version::Http11,
-            Connection::Unsaid,
-            &mut page,
-        );
+        encoder.head(&answer, body.len(), &Framing::PLAIN, &mut page);
         encoder.page_date_at = page.len() - DATE_LEN - b"\r\n\r\n".len();
         page.extend_from_slice(body);
         encoder.page = page;
@@ -105,7 +109,7 @@ impl Encoder {
             Body::Echo => (framing.echo, 0),
         };
         let length = body.len() + pattern as usize;
-        self.head(answer, length, framing.version, framing.connection, out);
+        self.head(answer, length, &framing, out);
         if framing.head_only {
             return 0;
         }
@@ -127,27 +131,22 @@ impl Encoder {
         out.extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
     }
 
-    fn head(
-        &self,
-        answer: &Answer,
-        length: usize,
-        version: Version,
-        connection: Connection,
-        out: &mut Vec<u8>,
-    ) {
-        self.status_line(answer.status, version, out);
+    fn head(&self, answer: &Answer, length: usize, framing: &Framing<'_>, out: &mut Vec<u8>) {
+        self.status_line(answer.status, framing.version, out);
         if let Some(allow) = answer.allow {
             line(out, b"allow: ", allow.as_bytes());
         }
         if let Some(content_type) = answer.content_type {
             line(out, b"content-type: ", content_type.as_bytes());
         }
-        let mut digits = itoa::Buffer::new();
-        line(out, b"content-length: ", digits.format(length).as_bytes());
-        match connection {
-            Connection::Unsaid => {}
-            Connection::KeepAlive => line(out, b"connection: ", b"keep-alive"),
-            Connection::Close => line(out, b"connection: ", b"close"),
+        // hyper drops a `content-length: 0` that it is given, and adds its own behind `connection`; but not to HEAD.
+        if length == 0 && !framing.head_only {
+            connection_line(framing.connection, out);
+            out.extend_from_slice(b"content-length: 0\r\n");
+        } else {
+            let mut digits = itoa::Buffer::new();
+            line(out, b"content-length: ", digits.format(length).as_bytes());
+            connection_line(framing.connection, out);
         }
         self.date_and_end(out);
     }
@@ -163,6 +162,14 @@ impl Encoder {
     fn date_and_end(&self, out: &mut Vec<u8>) {
         line(out, b"date: ", &self.date);
         out.extend_from_slice(b"\r\n");
+    }
+}
+
+fn connection_line(connection: Connection, out: &mut Vec<u8>) {
+    match connection {
+        Connection::Unsaid => {}
+        Connection::KeepAlive => line(out, b"connection: ", b"keep-alive"),
+        Connection::Close => line(out, b"connection: ", b"close"),
     }
 }
 
@@ -185,13 +192,6 @@ mod tests {
     use super::*;
     use crate::{PAGE, Refusal, route};
 
-    const PLAIN: Framing<'static> = Framing {
-        version: Version::Http11,
-        connection: Connection::Unsaid,
-        head_only: false,
-        echo: b"",
-    };
-
     fn encode(answer: &Answer, framing: Framing<'_>) -> (String, u32) {
         let mut out = Vec::new();
         let pattern = Encoder::new(784_111_777).answer(answer, framing, &mut out);
@@ -204,7 +204,7 @@ mod tests {
         encoder.set_time(784_111_777);
         let mut prepared = Vec::new();
         encoder.page(&mut prepared);
-        let (encoded, _) = encode(&Route::Page.answer(), PLAIN);
+        let (encoded, _) = encode(&Route::Page.answer(), Framing::PLAIN);
         assert_eq!(String::from_utf8(prepared).unwrap(), encoded);
         assert_eq!(
             encoded,
@@ -220,7 +220,7 @@ mod tests {
     fn head_keeps_the_length_and_drops_the_body() {
         let framing = Framing {
             head_only: true,
-            ..PLAIN
+            ..Framing::PLAIN
         };
         let (text, pattern) = encode(&Route::Bytes(70_000).answer(), framing);
         assert!(text.contains("content-length: 70000\r\n"), "{text}");
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn a_long_body_is_left_to_the_caller() {
-        let (text, pattern) = encode(&Route::Bytes(70_000).answer(), PLAIN);
+        let (text, pattern) = encode(&Route::Bytes(70_000).answer(), Framing::PLAIN);
         assert!(text.ends_with("GMT\r\n\r\n"), "{text}");
         assert_eq!(pattern, 70_000);
     }
@@ -241,16 +241,16 @@ mod tests {
         let framing = Framing {
             version: Version::Http10,
             connection: Connection::KeepAlive,
-            ..PLAIN
+            ..Framing::PLAIN
         };
         assert_eq!(
             encode(&answer, framing).0,
-            "HTTP/1.0 405 Method Not Allowed\r\nallow: GET,HEAD\r\ncontent-length: 0\r\n\
-             connection: keep-alive\r\ndate: Sun, 06 Nov 1994 08:49:37 GMT\r\n\r\n"
+            "HTTP/1.0 405 Method Not Allowed\r\nallow: GET,HEAD\r\nconnection: keep-alive\r\n\
+             content-length: 0\r\ndate: Sun, 06 Nov 1994 08:49:37 GMT\r\n\r\n"
         );
         let answer = Answer::from(Refusal::NotFound);
         assert!(
-            encode(&answer, PLAIN)
+            encode(&answer, Framing::PLAIN)
                 .0
                 .starts_with("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\ndate")
         );

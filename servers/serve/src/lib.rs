@@ -33,6 +33,7 @@ mod stop;
 
 use std::io;
 use std::net::TcpListener;
+use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 pub use lifecycle::main;
@@ -78,6 +79,8 @@ pub struct Worker {
     pub threads: usize,
     /// Listening and non-blocking. Accepted sockets inherit `TCP_NODELAY` from it, but not `O_NONBLOCK`.
     pub listener: TcpListener,
+    /// To be told once connections are served.
+    pub ready: Ready,
     /// Raised once, when it is time to stop.
     pub stop: Stop,
     /// One slot for each of [`Worker::threads`].
@@ -86,4 +89,22 @@ pub struct Worker {
     pub limits: Limits,
     /// `--grace`: how long requests in flight may still take once [`Worker::stop`] is raised.
     pub grace: Duration,
+}
+
+/// How a worker says that it serves from here on. The process says that it is listening once all its workers have.
+#[derive(Clone, Debug)]
+pub struct Ready(Sender<()>);
+
+impl Ready {
+    /// Says so.
+    pub fn announce(self) {
+        // Nobody listens only if another worker has failed, and the process ends.
+        let _ = self.0.send(());
+    }
+}
+
+impl From<Sender<()>> for Ready {
+    fn from(sender: Sender<()>) -> Self {
+        Self(sender)
+    }
 }

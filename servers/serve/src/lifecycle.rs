@@ -89,12 +89,14 @@ fn serve<R: Rung>(cli: &Cli<R::Options>) -> Result<(), Error> {
     }
     let line = Line::listening(R::NAME, listeners[0].local_addr()?, flags.threads);
     let stop = Stop::new()?;
+    let (ready, readies) = channel();
     let counters: Vec<_> = (0..workers).map(|_| Counters::new(threads)).collect();
     for (index, (listener, counters)) in listeners.into_iter().zip(&counters).enumerate() {
         let worker = Worker {
             index,
             threads,
             listener,
+            ready: ready.clone().into(),
             stop: stop.clone(),
             counters: counters.clone(),
             limits: Limits {
@@ -105,7 +107,11 @@ fn serve<R: Rung>(cli: &Cli<R::Options>) -> Result<(), Error> {
         };
         spawn::<R>(cli, worker, sender.clone())?;
     }
-    line.print().map_err(Error::Stdout)?;
+    // Should a worker fail first, its end is among the events; with this the wait for it ends too.
+    drop(ready);
+    if readies.iter().take(workers).count() == workers {
+        line.print().map_err(Error::Stdout)?;
+    }
     supervise(flags, &stop, &counters, &events)
 }
 

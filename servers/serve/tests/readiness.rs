@@ -5,6 +5,7 @@ use std::io::{self, Read, Write};
 use std::net::TcpListener;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use rungs_serve::counters::Counters;
@@ -120,6 +121,7 @@ fn bench(queue: impl IntoIterator<Item = io::Result<Stream>>) -> Bench {
         index: 0,
         threads: 1,
         listener: TcpListener::bind("127.0.0.1:0").unwrap(),
+        ready: channel().0.into(),
         stop: Stop::new().unwrap(),
         counters: counters.clone(),
         limits: Limits {

@@ -11,9 +11,9 @@ use slab::Slab;
 use super::deadlines::Deadlines;
 use super::session::{Desk, Flow, Session};
 use super::{Key, Readiness, Selector};
-use crate::Worker;
 use crate::accept::{PAUSE, Remedy, remedy};
 use crate::counters::Counters;
+use crate::{Ready, Worker};
 
 /// Connections that are accepted before others have their turn.
 const ACCEPTS: usize = 64;
@@ -34,6 +34,8 @@ pub struct Server<S, L> {
     /// With one slot: a server of readiness runs on one thread.
     counters: Counters,
     failure: Option<io::Error>,
+    /// Until the server has started.
+    ready: Option<Ready>,
 }
 
 /// Where the server is in its life.
@@ -75,10 +77,11 @@ impl<S: Read + Write + AsFd, L> Server<S, L> {
             desk: Desk::new(worker.limits),
             counters: worker.counters,
             failure: None,
+            ready: Some(worker.ready),
         }
     }
 
-    /// Starts to watch the listener.
+    /// Starts to watch the listener, and says that it does.
     ///
     /// # Errors
     ///
@@ -87,10 +90,13 @@ impl<S: Read + Write + AsFd, L> Server<S, L> {
     where
         P: Selector<Stream = S, Listener = L>,
     {
-        match &mut self.phase {
-            Phase::Serving { listener, .. } => selector.listen(listener),
-            Phase::Stopping { .. } => Ok(()),
+        if let Phase::Serving { listener, .. } = &mut self.phase {
+            selector.listen(listener)?;
         }
+        if let Some(ready) = self.ready.take() {
+            ready.announce();
+        }
+        Ok(())
     }
 
     /// Whether the server has been stopped and its sessions have ended or their grace has.

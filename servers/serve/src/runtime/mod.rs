@@ -90,6 +90,7 @@ where
     runtime.block_on(async {
         let acceptor = Acceptor::new(worker.listener, Tally::new(worker.counters))?;
         let stopping = Stopping::new(worker.stop)?;
+        worker.ready.announce();
         let deadline = stopping.clone();
         // On a task of its own, so that it runs on a thread that serves: the one that blocks here does not.
         let served = tokio::spawn(serve(acceptor, stopping));

@@ -6,7 +6,7 @@ use rungs_response::Route;
 
 use super::{get, post, request};
 use crate::case::{Case, Ending, nothing};
-use crate::reply::{echo, not_found, ok, page};
+use crate::reply::{echo, not_allowed, not_found, ok, page};
 use crate::{Group, Kind};
 
 fn case(name: &'static str) -> Case {
@@ -81,6 +81,15 @@ fn closes() -> Vec<Case> {
         case("nothing is answered after a close")
             .send_text(asking("connection: close\r\n") + &get("/json"))
             .expect(closed()),
+        case("connection: close with answers that have no body")
+            .send_text(request("GET", "/nowhere", "connection: close\r\n"))
+            .expect(not_found().closing().closed()),
+        case("connection: close with a body of no bytes")
+            .send_text(request("GET", "/bytes/0", "connection: close\r\n"))
+            .expect(ok(Route::Bytes(0)).closing().closed()),
+        case("connection: close with HEAD of what has no body")
+            .send_text(request("HEAD", "/nowhere", "connection: close\r\n"))
+            .expect(not_found().head().closing().closed()),
         case("connection: keep-alive is the default and not said")
             .send_text(asking("connection: keep-alive\r\n"))
             .expect(page().open()),
@@ -96,6 +105,9 @@ fn old_versions() -> Vec<Case> {
         case("HTTP/1.0 is kept if that is asked, and told so")
             .send(b"GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n")
             .expect(page().http10().keeping().open()),
+        case("HTTP/1.0 is kept after an answer without a body")
+            .send(b"POST / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n")
+            .expect(not_allowed("GET,HEAD").http10().keeping().open()),
         case("HTTP/1.0 that asks for both is closed")
             .send(b"GET / HTTP/1.0\r\nconnection: keep-alive, close\r\n\r\n")
             .expect(page().http10().closed()),

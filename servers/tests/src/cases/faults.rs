@@ -159,13 +159,10 @@ fn resets() -> Vec<Case> {
 }
 
 fn descriptors() -> Vec<Case> {
-    // One worker has answered; the others, which need descriptors to start with, have followed by then.
-    const STARTED: Duration = Duration::from_millis(200);
     vec![
         case("no descriptors left: no spin, others are served, and then the waiting one")
             .send_text(get("/"))
             .expect(page().open())
-            .pause(STARTED)
             .process(ProcessStep::DenyDescriptors)
             .on(1)
             .send_text(get("/json"))
@@ -180,7 +177,6 @@ fn descriptors() -> Vec<Case> {
         case("no descriptors left: the waiting client is served when another hangs up")
             .send_text(get("/"))
             .expect(page().open())
-            .pause(STARTED)
             .process(ProcessStep::DenyDescriptors)
             .on(1)
             .send_text(get("/json"))
