@@ -1,0 +1,261 @@
+//! From cells to findings: a pure function.
+//!
+//! Medians are taken over rounds. Ratios to the control are taken inside each block first and summarised afterwards,
+//! which cancels whatever changed between blocks (a neighbour on the machine, a clock that throttles).
+
+mod spread;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+
+use crate::findings::{
+    CEILING_SHARE, CLIENT_BUSY_SHARE, Ceiling, CellCounts, CostFindings, EntrantFindings, Findings,
+    InvalidCell, LatencyFindings, Point, ResourceFindings, Role, Spread,
+};
+use crate::matrix::{Entrant, Program};
+use crate::record::{Cell, Cost, Latency, Run, Server, Usage};
+
+use spread::{spread, spread_of};
+
+/// What the cells of a run say.
+///
+/// Cells of an entrant that the run's matrix does not have are ignored; a cell that is missing is just one sample fewer.
+#[must_use]
+pub fn analyse(run: &Run, cells: &[Cell]) -> Findings {
+    let index = Index::new(cells);
+    let entrants: Vec<EntrantFindings> = run
+        .matrix
+        .entrants
+        .iter()
+        .map(|entrant| entrant_findings(run, &index, entrant))
+        .collect();
+    Findings {
+        schema: run.schema,
+        matrix: run.matrix.name.clone(),
+        cells: CellCounts {
+            planned: run.order.len() as u64,
+            measured: cells.len() as u64,
+            valid: cells.iter().filter(|cell| cell.is_valid()).count() as u64,
+        },
+        ceilings: ceilings(&entrants),
+        entrants,
+    }
+}
+
+/// Cells by entrant and connections asked for.
+struct Index<'a> {
+    groups: HashMap<(&'a str, u32), Vec<&'a Cell>>,
+}
+
+impl<'a> Index<'a> {
+    fn new(cells: &'a [Cell]) -> Self {
+        let mut groups: HashMap<(&str, u32), Vec<&Cell>> = HashMap::new();
+        for cell in cells {
+            let key = (
+                cell.planned.entrant.as_str(),
+                cell.planned.connections_asked,
+            );
+            groups.entry(key).or_default().push(cell);
+        }
+        for group in groups.values_mut() {
+            group.sort_by_key(|cell| (cell.planned.block, cell.planned.index));
+        }
+        Self { groups }
+    }
+
+    fn group<'s>(&'s self, label: &'s str, connections_asked: u32) -> &'s [&'a Cell] {
+        // A key's lifetime is that of the map's own keys to the compiler: it cannot outlive this borrow.
+        let groups: &'s HashMap<(&'s str, u32), Vec<&'a Cell>> = &self.groups;
+        groups
+            .get(&(label, connections_asked))
+            .map_or(&[], Vec::as_slice)
+    }
+}
+
+fn entrant_findings(run: &Run, index: &Index, entrant: &Entrant) -> EntrantFindings {
+    let control = control_of(run, entrant);
+    let points = run
+        .matrix
+        .connections
+        .iter()
+        .map(|&connections| {
+            let group = index.group(&entrant.label, connections);
+            let control_group =
+                control.map_or(&[][..], |control| index.group(&control.label, connections));
+            point(run, entrant, connections, group, control_group)
+        })
+        .collect();
+    EntrantFindings {
+        label: entrant.label.clone(),
+        program: match &entrant.program {
+            Program::Rung { name, .. } => name.clone(),
+            Program::Foreign { command, .. } => command.first().cloned().unwrap_or_default(),
+        },
+        role: match (&entrant.program, entrant.control) {
+            (_, true) => Role::Control,
+            (Program::Rung { .. }, false) => Role::Rung,
+            (Program::Foreign { .. }, false) => Role::Foreign,
+        },
+        compared_with: control.map(|control| control.label.clone()),
+        points,
+    }
+}
+
+/// The control with as many threads as the entrant, else the matrix's first.
+fn control_of<'a>(run: &'a Run, entrant: &Entrant) -> Option<&'a Entrant> {
+    let controls = || run.matrix.entrants.iter().filter(|e| e.control);
+    controls()
+        .find(|control| control.threads == entrant.threads)
+        .or_else(|| controls().next())
+}
+
+fn point(
+    run: &Run,
+    entrant: &Entrant,
+    connections_asked: u32,
+    group: &[&Cell],
+    control: &[&Cell],
+) -> Point {
+    let valid: Vec<&Cell> = group.iter().copied().filter(|c| c.is_valid()).collect();
+    let client_busy_share = spread_of(&valid, |cell| client_busy_share(run, cell));
+    let rate_to_control = block_ratio(&valid, control, Cell::requests_per_minute);
+    Point {
+        connections_asked,
+        connections: group
+            .first()
+            .map_or(connections_asked, |cell| cell.planned.connections),
+        valid_cells: valid.len() as u64,
+        invalid_cells: group
+            .iter()
+            .filter(|cell| !cell.is_valid())
+            .map(|cell| invalid_cell(cell))
+            .collect(),
+        requests_per_minute: spread_of(&valid, Cell::requests_per_minute),
+        rate_to_control,
+        cost: cost_findings(&valid),
+        cost_to_control: block_ratio(&valid, control, |cell| Some(cell.cost()?.total_us())),
+        latency: latency_findings(&valid),
+        resources: resource_findings(run, &entrant.label, &valid),
+        client_busy_share,
+        limited_by_client: client_busy_share.is_some_and(|s| s.median >= CLIENT_BUSY_SHARE)
+            || (!entrant.control && rate_to_control.is_some_and(|s| s.median >= CEILING_SHARE)),
+    }
+}
+
+fn invalid_cell(cell: &Cell) -> InvalidCell {
+    let latency = |pick: fn(&Latency) -> f64| {
+        cell.load
+            .as_ref()
+            .filter(|load| load.requests > 0)
+            .map(|load| pick(&load.latency))
+    };
+    InvalidCell {
+        index: cell.planned.index,
+        block: cell.planned.block,
+        reasons: cell.reasons().to_vec(),
+        requests_per_minute: cell.requests_per_minute(),
+        cost_us: cell.cost().map(Cost::total_us),
+        latency_p50_us: latency(|l| l.p50_us),
+        latency_p99_us: latency(|l| l.p99_us),
+    }
+}
+
+/// A figure over the control's figure in the same block, summarised over the blocks that have both.
+fn block_ratio(
+    valid: &[&Cell],
+    control: &[&Cell],
+    figure: impl Fn(&Cell) -> Option<f64>,
+) -> Option<Spread> {
+    let control_by_block: HashMap<u32, f64> = control
+        .iter()
+        .filter(|cell| cell.is_valid())
+        .filter_map(|cell| Some((cell.planned.block, figure(cell)?)))
+        .collect();
+    spread(valid.iter().filter_map(|cell| {
+        let control = *control_by_block.get(&cell.planned.block)?;
+        (control > 0.0).then_some(figure(cell)? / control)
+    }))
+}
+
+fn cost_findings(valid: &[&Cell]) -> Option<CostFindings> {
+    Some(CostFindings {
+        user_us: spread_of(valid, |cell| Some(cell.cost()?.user_us))?,
+        system_us: spread_of(valid, |cell| Some(cell.cost()?.system_us))?,
+        total_us: spread_of(valid, |cell| Some(cell.cost()?.total_us()))?,
+    })
+}
+
+fn latency_findings(valid: &[&Cell]) -> Option<LatencyFindings> {
+    let percentile = |pick: fn(&Latency) -> f64| {
+        spread_of(valid, |cell| Some(pick(&cell.load.as_ref()?.latency)))
+    };
+    Some(LatencyFindings {
+        p50_us: percentile(|l| l.p50_us)?,
+        p90_us: percentile(|l| l.p90_us)?,
+        p99_us: percentile(|l| l.p99_us)?,
+        p999_us: percentile(|l| l.p999_us)?,
+        max_us: percentile(|l| l.max_us)?,
+    })
+}
+
+fn resource_findings(run: &Run, label: &str, valid: &[&Cell]) -> Option<ResourceFindings> {
+    let threads = run
+        .entrants
+        .iter()
+        .find(|binary| binary.label == label)
+        .and_then(|binary| binary.threads);
+    let of_server = |figure: &dyn Fn(&Cell, &Server) -> Option<f64>| {
+        spread_of(valid, |cell| figure(cell, cell.server.as_ref()?))
+    };
+    Some(ResourceFindings {
+        busy_share: of_server(&|_, s| busy_share(&s.usage, &run.cpu_plan.server, threads)),
+        rss_bytes: of_server(&|_, s| Some(s.usage.rss_bytes as f64))?,
+        rss_per_connection_bytes: of_server(&|_, s| {
+            let growth = s.usage.rss_bytes as f64 - s.rss_before_bytes as f64;
+            (s.established > 0).then(|| growth / f64::from(s.established))
+        }),
+        context_switches_per_request: of_server(&|cell, s| {
+            let switches = s.usage.voluntary_switches + s.usage.involuntary_switches;
+            Some(switches as f64 / cell.requests_in_window()?)
+        }),
+        events_per_wakeup: of_server(&|_, s| {
+            let workers = s.workers.as_ref()?;
+            let wakeups: u64 = workers.iter().map(|w| w.wakeups).sum::<Option<u64>>()?;
+            let events: u64 = workers.iter().map(|w| w.events).sum::<Option<u64>>()?;
+            (wakeups > 0).then(|| events as f64 / wakeups as f64)
+        }),
+    })
+}
+
+fn client_busy_share(run: &Run, cell: &Cell) -> Option<f64> {
+    busy_share(
+        cell.client.as_ref()?,
+        &run.cpu_plan.client,
+        Some(run.load_generator.threads),
+    )
+}
+
+/// Time on CPU over the time of the CPUs that so many threads can use of a set; all of the set where the number of
+/// threads is not known.
+fn busy_share(usage: &Usage, cpus: &[u32], threads: Option<u32>) -> Option<f64> {
+    let usable = threads.map_or(cpus.len(), |threads| cpus.len().min(threads as usize));
+    let available_us = usage.window_us as f64 * usable as f64;
+    (available_us > 0.0).then(|| usage.cpu_us as f64 / available_us)
+}
+
+fn ceilings(entrants: &[EntrantFindings]) -> Vec<Ceiling> {
+    let mut ceilings: Vec<Ceiling> = entrants
+        .iter()
+        .filter(|entrant| entrant.role == Role::Control)
+        .flat_map(|control| {
+            control.points.iter().map(|point| Ceiling {
+                connections_asked: point.connections_asked,
+                control: control.label.clone(),
+                requests_per_minute: point.requests_per_minute,
+            })
+        })
+        .collect();
+    ceilings.sort_by_key(|ceiling| ceiling.connections_asked);
+    ceilings
+}

@@ -1,0 +1,163 @@
+//! One model of a figure, and its backends.
+//!
+//! [`pictures`] makes figures from findings; [`svg`] draws them, [`png`] makes pixels of the drawing, and
+//! [`interactive`] makes curves of them that a reader can zoom and point at. What a figure says is decided once, here.
+
+pub mod interactive;
+mod measure;
+pub mod palette;
+pub mod pictures;
+pub mod png;
+pub mod scale;
+pub mod svg;
+
+use palette::Style;
+use scale::Scale;
+
+use crate::quantity::Quantity;
+
+/// A figure: a title and one or two panels side by side.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// Name of its files, without the ending.
+    pub name: &'static str,
+    /// What is shown.
+    pub title: String,
+    /// Under which circumstances, and how to read it.
+    pub subtitle: String,
+    /// The panels, left to right.
+    pub panels: Vec<Panel>,
+    /// Remarks below, a line each: which points are hollow, and why.
+    pub notes: Vec<String>,
+}
+
+/// One plot of a figure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Panel {
+    /// What this panel shows of the figure's subject.
+    pub heading: String,
+    /// Its content.
+    pub plot: Plot,
+}
+
+/// The content of a panel.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Plot {
+    /// Lines over connection counts.
+    Curves(Curves),
+    /// A bar per entrant.
+    Bars(Bars),
+}
+
+/// Lines over a common x axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curves {
+    /// The horizontal axis.
+    pub x: Axis,
+    /// The vertical axis.
+    pub y: Axis,
+    /// The lines, from the bottom of the ladder to its top.
+    pub series: Vec<Series>,
+}
+
+/// One axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    /// What it counts, with the unit.
+    pub title: String,
+    /// How its values are written.
+    pub quantity: Quantity,
+    /// How values become positions.
+    pub scale: Scale,
+    /// What is written on it.
+    pub ticks: Vec<Tick>,
+}
+
+/// A value that is written on an axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tick {
+    /// Where.
+    pub value: f64,
+    /// What.
+    pub label: String,
+}
+
+/// One line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// Its name.
+    pub label: String,
+    /// How it looks.
+    pub style: Style,
+    /// Medians over rounds, by ascending x, in unbroken stretches: where an entrant has no valid cell the line ends.
+    pub stretches: Vec<Vec<PlotPoint>>,
+    /// Invalid cells that show a value all the same: drawn hollow, off the line.
+    pub invalid: Vec<(f64, f64)>,
+}
+
+/// A median over rounds, with its range.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PlotPoint {
+    /// Connections.
+    pub x: f64,
+    /// The median.
+    pub y: f64,
+    /// The smallest of the rounds.
+    pub low: f64,
+    /// The largest of the rounds.
+    pub high: f64,
+}
+
+/// A bar per entrant along a common, zero-based axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bars {
+    /// The axis along the bars.
+    pub axis: Axis,
+    /// Names of the parts that are stacked, from the axis outwards; empty where a bar is one piece.
+    pub parts: Vec<&'static str>,
+    /// The bars, from the bottom of the ladder to its top.
+    pub rows: Vec<Bar>,
+}
+
+/// One bar.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bar {
+    /// Whose.
+    pub label: String,
+    /// How it looks.
+    pub style: Style,
+    /// Its length; none where no cell was valid.
+    pub value: Option<BarValue>,
+    /// Invalid cells that show a value all the same: drawn hollow.
+    pub invalid: Vec<f64>,
+}
+
+/// The length of a bar.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BarValue {
+    /// Lengths of its parts, from the axis outwards. They add up to the median.
+    pub parts: Vec<f64>,
+    /// The smallest of the rounds.
+    pub low: f64,
+    /// The largest of the rounds.
+    pub high: f64,
+    /// What is written at its end.
+    pub text: String,
+    /// A second remark, such as the ratio to the control.
+    pub remark: Option<String>,
+}
+
+impl Series {
+    /// Its points, whichever stretch they are in.
+    pub fn points(&self) -> impl Iterator<Item = &PlotPoint> {
+        self.stretches.iter().flatten()
+    }
+}
+
+impl BarValue {
+    /// Length of the whole bar.
+    #[must_use]
+    pub fn total(&self) -> f64 {
+        self.parts.iter().sum()
+    }
+}

@@ -1,0 +1,213 @@
+//! `findings.json`: what the analysis concluded from a run's cells.
+//!
+//! Every figure is a summary over rounds ([`Spread`]) of *valid* cells; an invalid cell is listed with its reasons and
+//! enters no figure. Units are in the names. A JSON Schema is committed in `schemas/findings.schema.json`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::record::Reason;
+
+/// What a run's cells say, per entrant and connection count.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Findings {
+    /// [`crate::record::SCHEMA_VERSION`] of the run.
+    pub schema: u32,
+    /// Name of the matrix.
+    pub matrix: String,
+    /// How many cells the findings rest on.
+    pub cells: CellCounts,
+    /// What the load generator reached against each control, per connection count, ascending.
+    pub ceilings: Vec<Ceiling>,
+    /// The entrants, in the matrix's order: from the bottom of the ladder to its top.
+    pub entrants: Vec<EntrantFindings>,
+}
+
+/// How many cells the findings rest on.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct CellCounts {
+    /// Cells that the sweep was to measure.
+    pub planned: u64,
+    /// Cells on record, valid or not.
+    pub measured: u64,
+    /// Cells on record whose every cross-check held.
+    pub valid: u64,
+}
+
+/// What the load generator reached against a control: no entrant's rate can be told apart above it.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ceiling {
+    /// Connections asked for.
+    pub connections_asked: u32,
+    /// Label of the control.
+    pub control: String,
+    /// The control's rate; none where it has no valid cell.
+    pub requests_per_minute: Option<Spread>,
+}
+
+/// One entrant's findings.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct EntrantFindings {
+    /// The name in tables and legends.
+    pub label: String,
+    /// What ran: a rung's name, or a foreign server's program. Variants of one program differ in label and flags.
+    pub program: String,
+    /// Whether it is the control of its blocks, a contestant, or somebody else's server.
+    pub role: Role,
+    /// Label of the control that its ratios refer to: the one with as many threads, else the matrix's first; none where
+    /// the matrix has no control.
+    pub compared_with: Option<String>,
+    /// One point per connection count, ascending.
+    pub points: Vec<Point>,
+}
+
+/// What an entrant is in its sweep.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// The null rung: the floor, and the load generator's ceiling. Not a contestant.
+    Control,
+    /// A rung of ours, under the contract that all rungs share.
+    Rung,
+    /// Anybody else's server: its bytes were checked for status and length only.
+    Foreign,
+}
+
+/// One entrant at one connection count.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Point {
+    /// Connections that the matrix asks for.
+    pub connections_asked: u32,
+    /// Connections that the load generator could open.
+    pub connections: u32,
+    /// Cells that the figures below rest on.
+    pub valid_cells: u64,
+    /// Cells that they leave out, and why.
+    pub invalid_cells: Vec<InvalidCell>,
+    /// Answers per minute, over the load generator's own time.
+    pub requests_per_minute: Option<Spread>,
+    /// The rate over the control's rate in the same block; as many samples as blocks where both cells are valid.
+    pub rate_to_control: Option<Spread>,
+    /// Server CPU time of one request.
+    pub cost: Option<CostFindings>,
+    /// The cost over the control's cost in the same block; as many samples as blocks where both cells are valid.
+    pub cost_to_control: Option<Spread>,
+    /// Latency, as wrk corrects it for coordinated omission.
+    pub latency: Option<LatencyFindings>,
+    /// What the server occupied.
+    pub resources: Option<ResourceFindings>,
+    /// Share of the CPUs that its threads can use that the load generator was on, 0 to 1.
+    pub client_busy_share: Option<Spread>,
+    /// True where the load generator, not the server, set the rate: its CPUs were at least
+    /// [`CLIENT_BUSY_SHARE`] busy, or the rate is at least [`CEILING_SHARE`] of the control's. Such a rate ranks nothing.
+    pub limited_by_client: bool,
+}
+
+/// Share of its CPUs' time from which on the load generator counts as the limit, 0 to 1.
+pub const CLIENT_BUSY_SHARE: f64 = 0.95;
+
+/// Share of the control's rate from which on the load generator counts as the limit, 0 to 1.
+pub const CEILING_SHARE: f64 = 0.90;
+
+/// A cell that no figure rests on.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct InvalidCell {
+    /// Position in the sweep, from 0.
+    pub index: usize,
+    /// The block (round) it belongs to, from 0.
+    pub block: u32,
+    /// Why it is invalid.
+    pub reasons: Vec<Reason>,
+    /// The rate that it shows all the same, for drawing it hollow; none where there is none.
+    pub requests_per_minute: Option<f64>,
+    /// The cost that it shows all the same, µs of server CPU per request.
+    pub cost_us: Option<f64>,
+    /// The median latency that it shows all the same, µs.
+    pub latency_p50_us: Option<f64>,
+    /// The 99th percentile of latency that it shows all the same, µs.
+    pub latency_p99_us: Option<f64>,
+}
+
+/// Server CPU time of one request, µs.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct CostFindings {
+    /// In user space, µs.
+    pub user_us: Spread,
+    /// In the kernel, µs.
+    pub system_us: Spread,
+    /// Together, µs. A median of sums: it need not be the sum of the two medians.
+    pub total_us: Spread,
+}
+
+/// Percentiles of latency, µs, each summarised over rounds.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct LatencyFindings {
+    /// Median, µs.
+    pub p50_us: Spread,
+    /// 90th percentile, µs.
+    pub p90_us: Spread,
+    /// 99th percentile, µs.
+    pub p99_us: Spread,
+    /// 99.9th percentile, µs.
+    pub p999_us: Spread,
+    /// Maximum, µs.
+    pub max_us: Spread,
+}
+
+/// What the server occupied in the telemetry window.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct ResourceFindings {
+    /// Share of the CPUs that its threads can use that the server was on, 0 to 1.
+    pub busy_share: Option<Spread>,
+    /// Resident memory under load, bytes.
+    pub rss_bytes: Spread,
+    /// Growth of resident memory from before the first connection to under load, per connection, bytes.
+    pub rss_per_connection_bytes: Option<Spread>,
+    /// Voluntary and involuntary context switches per request.
+    pub context_switches_per_request: Option<Spread>,
+    /// Events that one return from the wait for events brought; none where the runtime does not tell.
+    pub events_per_wakeup: Option<Spread>,
+}
+
+/// A summary of one figure over rounds.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spread {
+    /// The middle value, or the mean of the two middle ones.
+    pub median: f64,
+    /// The smallest value.
+    pub min: f64,
+    /// The largest value.
+    pub max: f64,
+    /// How many values there were.
+    pub samples: u64,
+}
+
+impl Findings {
+    /// Every invalid cell with the entrant's label and the point it belongs to, in the matrix's order.
+    pub fn invalid_cells(&self) -> impl Iterator<Item = (&str, &Point, &InvalidCell)> {
+        self.entrants.iter().flat_map(|entrant| {
+            entrant.points.iter().flat_map(move |point| {
+                let cells = point.invalid_cells.iter();
+                cells.map(move |cell| (entrant.label.as_str(), point, cell))
+            })
+        })
+    }
+
+    /// Connections asked for, ascending.
+    #[must_use]
+    pub fn connection_counts(&self) -> Vec<u32> {
+        self.entrants.first().map_or_else(Vec::new, |entrant| {
+            entrant.points.iter().map(|p| p.connections_asked).collect()
+        })
+    }
+}

@@ -1,0 +1,32 @@
+//! `rungs`: measures what each rung of the Rust I/O ladder costs, and says why.
+
+pub mod analyse;
+pub mod answer;
+pub mod cell;
+pub mod check;
+pub mod cli;
+pub mod cpu_plan;
+pub mod figure;
+pub mod findings;
+pub mod interrupt;
+pub mod ladder;
+pub mod list;
+pub mod load;
+pub mod machine;
+pub mod matrix;
+pub mod observe;
+pub mod output;
+pub mod plan;
+pub mod preflight;
+pub mod process;
+pub mod progress;
+pub mod quantity;
+pub mod record;
+pub mod render;
+pub mod report;
+pub mod serve;
+pub mod server;
+pub mod store;
+pub mod sweep;
+pub mod table;
+pub mod verify;

@@ -1,0 +1,291 @@
+//! The matrix: which entrants meet which connection counts, how often and for how long. Written in TOML.
+
+mod check;
+mod file;
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use file::MatrixError;
+
+use crate::ladder;
+
+/// A matrix as resolved: defaults filled in, command-line overrides applied, every field explicit.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Matrix {
+    /// Its name, `quick`.
+    pub name: String,
+    /// What it is for, in a sentence.
+    pub about: String,
+    /// Connection counts asked for, ascending.
+    pub connections: Vec<u32>,
+    /// Blocks: each holds every entrant at every connection count once.
+    pub rounds: u32,
+    /// Length of the warm-up of each cell, seconds.
+    pub warmup_s: u32,
+    /// Length of the measured load of each cell, seconds.
+    pub duration_s: u32,
+    /// The path that is asked for.
+    pub path: String,
+    /// False where nothing is pinned and both sides share all CPUs.
+    pub pinned: bool,
+    /// The load generator's settings.
+    pub load: LoadSettings,
+    /// The entrants, in the order in which reports list them: from the bottom of the ladder to its top.
+    pub entrants: Vec<Entrant>,
+}
+
+/// The load generator's settings.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct LoadSettings {
+    /// Its threads; none means one per CPU of the client.
+    pub threads: Option<u32>,
+    /// Header lines added to each request, `Name: value`.
+    pub headers: Vec<String>,
+    /// Answers later than this are errors, seconds.
+    pub timeout_s: u32,
+}
+
+/// One rung or foreign server as it is entered.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entrant {
+    /// The name in tables and legends; unique in a matrix.
+    pub label: String,
+    /// What is started.
+    pub program: Program,
+    /// Server threads.
+    pub threads: Threads,
+    /// True for the null rung: the control of each block, not a contestant.
+    pub control: bool,
+}
+
+/// What is started for an entrant.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub enum Program {
+    /// A rung of ours.
+    Rung {
+        /// `epoll` for `rung-epoll`.
+        name: String,
+        /// Its own flags, such as `--trigger edge`.
+        args: Vec<String>,
+    },
+    /// Anybody else's server.
+    Foreign {
+        /// Program and arguments, with `{addr}`, `{port}` and `{threads}` to be filled in. Not given to a shell.
+        command: Vec<String>,
+        /// Status that it must answer with.
+        status: u16,
+        /// Length of the body that it must answer with, bytes.
+        body_bytes: u64,
+    },
+}
+
+/// How many threads a server gets.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Threads {
+    /// One per CPU of the server's set.
+    All,
+    /// So many.
+    #[serde(untagged)]
+    Count(u32),
+}
+
+/// The matrices that come with `rungs`, by name.
+const BUILTIN: &[(&str, &str)] = &[
+    ("smoke", include_str!("../matrices/smoke.toml")),
+    ("quick", include_str!("../matrices/quick.toml")),
+    ("article", include_str!("../matrices/article.toml")),
+    ("c10k", include_str!("../matrices/c10k.toml")),
+];
+
+/// What the command line changes in a matrix; none leaves the matrix's own.
+#[derive(Clone, Debug, Default)]
+pub struct Overrides {
+    /// Labels of the entrants to keep, or names of rungs to enter. The control always stays.
+    pub entrants: Option<Vec<String>>,
+    /// Connection counts.
+    pub connections: Option<Vec<u32>>,
+    /// Length of the measured load, such as `2s`.
+    pub duration: Option<String>,
+    /// Length of the warm-up, such as `1s`.
+    pub warmup: Option<String>,
+    /// Rounds.
+    pub rounds: Option<u32>,
+    /// Pin nothing.
+    pub shared: bool,
+}
+
+impl Matrix {
+    /// The built-in matrix `name`, else the one in the file `name`.
+    ///
+    /// # Errors
+    ///
+    /// [`MatrixError`].
+    pub fn find(name: &str) -> Result<Self, MatrixError> {
+        match BUILTIN.iter().find(|(builtin, _)| *builtin == name) {
+            Some((name, text)) => file::parse(name, text),
+            None => {
+                let names: Vec<_> = BUILTIN.iter().map(|(name, _)| *name).collect();
+                file::read(Path::new(name), &names.join(", "))
+            }
+        }
+    }
+
+    /// All built-in matrices.
+    ///
+    /// # Panics
+    ///
+    /// If one of them is wrong, which a test excludes.
+    pub fn builtin() -> impl Iterator<Item = Self> {
+        BUILTIN
+            .iter()
+            .map(|(name, text)| file::parse(name, text).expect("built-in matrices are tested"))
+    }
+
+    /// The matrix with what the command line changes.
+    ///
+    /// # Errors
+    ///
+    /// [`MatrixError::Override`], which names the flag.
+    pub fn with(mut self, overrides: Overrides) -> Result<Self, MatrixError> {
+        let wrong = |flag| move |problem| MatrixError::Override { flag, problem };
+        if let Some(labels) = overrides.entrants {
+            self.entrants = self.chosen(&labels).map_err(wrong("--entrants"))?;
+        }
+        if let Some(connections) = overrides.connections {
+            check::connections(&connections).map_err(wrong("--connections"))?;
+            self.connections = connections;
+        }
+        if let Some(duration) = overrides.duration {
+            self.duration_s = check::seconds(&duration, 1).map_err(wrong("--duration"))?;
+        }
+        if let Some(warmup) = overrides.warmup {
+            self.warmup_s = check::seconds(&warmup, 0).map_err(wrong("--warmup"))?;
+        }
+        if let Some(rounds) = overrides.rounds {
+            check::rounds(rounds).map_err(wrong("--rounds"))?;
+            self.rounds = rounds;
+        }
+        self.pinned &= !overrides.shared;
+        Ok(self)
+    }
+
+    /// The entrants that are the control or are asked for, in the matrix's order; rungs that it lacks come last.
+    fn chosen(&self, labels: &[String]) -> Result<Vec<Entrant>, String> {
+        let asked = |entrant: &Entrant| entrant.control || labels.contains(&entrant.label);
+        let mut entrants: Vec<_> = self.entrants.iter().filter(|e| asked(e)).cloned().collect();
+        for label in labels {
+            if entrants.iter().any(|entrant| &entrant.label == label) {
+                continue;
+            }
+            if ladder::rung(label).is_none() {
+                let known: Vec<_> = self.entrants.iter().map(|e| e.label.as_str()).collect();
+                return Err(format!(
+                    "`{label}` is neither an entrant of the matrix `{}` ({}) nor a rung ({})",
+                    self.name,
+                    known.join(", "),
+                    ladder::names()
+                ));
+            }
+            entrants.push(Entrant::rung(label));
+        }
+        Ok(entrants)
+    }
+
+    /// The largest connection count.
+    #[must_use]
+    pub fn most_connections(&self) -> u32 {
+        self.connections.iter().copied().max().unwrap_or(0)
+    }
+}
+
+impl Entrant {
+    /// The rung `name` with one thread and its own defaults.
+    #[must_use]
+    pub fn rung(name: &str) -> Self {
+        Self {
+            label: name.into(),
+            program: Program::Rung {
+                name: name.into(),
+                args: Vec::new(),
+            },
+            threads: Threads::Count(1),
+            control: name == ladder::CONTROL,
+        }
+    }
+}
+
+impl Threads {
+    /// The number of threads on a server that has `cpus` CPUs.
+    #[must_use]
+    pub fn on(self, cpus: usize) -> u32 {
+        match self {
+            Self::All => u32::try_from(cpus).unwrap_or(u32::MAX),
+            Self::Count(n) => n,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn builtin_matrices_are_right_and_bear_their_names() {
+        let names: Vec<_> = Matrix::builtin().map(|matrix| matrix.name).collect();
+        assert_eq!(names, ["smoke", "quick", "article", "c10k"]);
+        for matrix in Matrix::builtin() {
+            let controls = matrix.entrants.iter().filter(|entrant| entrant.control);
+            assert_eq!(controls.count(), 1, "{}", matrix.name);
+        }
+    }
+
+    #[test]
+    fn the_control_stays_and_rungs_can_be_added() {
+        let overrides = Overrides {
+            entrants: Some(vec!["axum".into(), "mio".into()]),
+            connections: Some(vec![4]),
+            duration: Some("3s".into()),
+            shared: true,
+            ..Overrides::default()
+        };
+        let mut matrix = Matrix::find("quick").unwrap();
+        matrix.entrants.retain(|entrant| entrant.label != "mio");
+        let matrix = matrix.with(overrides).unwrap();
+        let labels: Vec<_> = matrix.entrants.iter().map(|e| e.label.as_str()).collect();
+        assert_eq!(labels, ["null", "axum", "mio"]);
+        assert_eq!(
+            (matrix.connections.as_slice(), matrix.duration_s),
+            (&[4][..], 3)
+        );
+        assert!(!matrix.pinned);
+    }
+
+    #[test]
+    fn wrong_overrides_name_their_flag() {
+        let problem = |overrides| {
+            let matrix = Matrix::find("quick").unwrap();
+            matrix.with(overrides).unwrap_err().to_string()
+        };
+        let message = problem(Overrides {
+            entrants: Some(vec!["tokio".into()]),
+            ..Overrides::default()
+        });
+        assert!(
+            message.starts_with("--entrants: `tokio` is neither"),
+            "{message}"
+        );
+        let message = problem(Overrides {
+            connections: Some(vec![8, 4]),
+            ..Overrides::default()
+        });
+        assert!(message.starts_with("--connections: "), "{message}");
+    }
+}

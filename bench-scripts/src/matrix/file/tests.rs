@@ -1,0 +1,152 @@
+//! Each mistake in a matrix is told with its line and what is allowed.
+
+use super::*;
+
+const HEAD: &str = r#"name = "t"
+about = "a test"
+connections = [8, 16]
+rounds = 1
+warmup = "1s"
+duration = "2s"
+"#;
+
+fn problem(text: &str) -> String {
+    parse("t.toml", text).unwrap_err().to_string()
+}
+
+/// The problem of a matrix whose head has `from` replaced by `to`.
+fn head_problem(from: &str, to: &str) -> String {
+    assert!(HEAD.contains(from));
+    problem(&(HEAD.replace(from, to) + "[[entrant]]\nrung = \"epoll\"\n"))
+}
+
+fn entrant_problem(entrant: &str) -> String {
+    problem(&format!("{HEAD}[[entrant]]\n{entrant}\n"))
+}
+
+#[test]
+fn defaults_are_filled_in_and_the_control_is_added() {
+    let text = format!(
+        "{HEAD}[[entrant]]\nrung = \"epoll\"\nthreads = \"all\"\n[[entrant]]\n\
+         command = \"srv --port '{{port}}'\"\nbody_bytes = 5\n"
+    );
+    let matrix = parse("t.toml", &text).unwrap();
+    assert_eq!((matrix.warmup_s, matrix.duration_s), (1, 2));
+    assert_eq!((matrix.path.as_str(), matrix.pinned), ("/", true));
+    assert_eq!(matrix.load.timeout_s, 8);
+    let labels: Vec<_> = matrix.entrants.iter().map(|e| e.label.as_str()).collect();
+    assert_eq!(labels, ["null", "epoll", "srv"]);
+    assert!(matrix.entrants[0].control);
+    assert_eq!(matrix.entrants[1].threads, Threads::All);
+    assert_eq!(
+        matrix.entrants[2].program,
+        Program::Foreign {
+            command: vec!["srv".into(), "--port".into(), "{port}".into()],
+            status: 200,
+            body_bytes: 5
+        }
+    );
+}
+
+#[test]
+fn an_unknown_key_lists_the_allowed_ones() {
+    let message = head_problem("rounds = 1", "rounds = 1\nround = 1");
+    assert!(
+        message.starts_with("t.toml:5: unknown field `round`"),
+        "{message}"
+    );
+    assert!(message.contains("`duration`"), "{message}");
+    let message = entrant_problem("rung = \"epoll\"\nport = 1");
+    assert!(
+        message.starts_with("t.toml:9: unknown field `port`"),
+        "{message}"
+    );
+    assert!(message.contains("`body_bytes`"), "{message}");
+}
+
+#[test]
+fn each_wrong_value_names_its_line_and_what_is_allowed() {
+    for (from, to, start, allowed) in [
+        ("[8, 16]", "[]", "t.toml:3:", "at least one"),
+        ("[8, 16]", "[0, 16]", "t.toml:3:", "at least 1"),
+        ("[8, 16]", "[16, 8]", "t.toml:3:", "ascending"),
+        ("[8, 16]", "[8, 8]", "t.toml:3:", "once"),
+        ("rounds = 1", "rounds = 0", "t.toml:4:", "at least 1"),
+        ("\"2s\"", "\"1.5s\"", "t.toml:6:", "whole seconds"),
+        ("\"2s\"", "\"1500ms\"", "t.toml:6:", "whole seconds"),
+        ("\"2s\"", "\"0s\"", "t.toml:6:", "at least 1s"),
+        ("\"2s\"", "\"two\"", "t.toml:6:", "such as \"2s\""),
+        ("\"2s\"", "2", "t.toml:6:", "string"),
+        (
+            "rounds = 1",
+            "rounds = 1\npath = \"x\"",
+            "t.toml:5:",
+            "begins with /",
+        ),
+        ("rounds = 1\n", "", "t.toml:1:", "rounds"),
+    ] {
+        let message = head_problem(from, to);
+        assert!(message.starts_with(start), "{to}: {message}");
+        assert!(message.contains(allowed), "{to}: {message}");
+    }
+}
+
+#[test]
+fn entrants_are_checked() {
+    for (entrant, line, allowed) in [
+        ("rung = \"tokio\"", 8, "null, epoll, mio, hyper, axum"),
+        ("label = \"x\"", 7, "either a `rung`"),
+        (
+            "rung = \"mio\"\ncommand = \"x {port}\"",
+            7,
+            "either a `rung`",
+        ),
+        ("rung = \"mio\"\nthreads = 0", 9, "\"all\""),
+        ("rung = \"mio\"\nthreads = \"some\"", 9, "\"all\""),
+        ("rung = \"mio\"\nstatus = 200", 8, "belong to a `command`"),
+        ("command = \"x\"\nbody_bytes = 1", 8, "{port} or {addr}"),
+        ("command = \"x {port}\"", 7, "body_bytes"),
+        ("command = \"x '{port}\"\nbody_bytes = 1", 8, "quote"),
+        ("command = [1]\nbody_bytes = 1", 8, "strings"),
+        (
+            "command = \"x {port}\"\nbody_bytes = 1\nstatus = 404",
+            10,
+            "200 to 399",
+        ),
+        (
+            "rung = \"mio\"\n[[entrant]]\nrung = \"mio\"",
+            9,
+            "used twice",
+        ),
+        (
+            "rung = \"null\"\n[[entrant]]\nrung = \"null\"\nlabel = \"n\"",
+            9,
+            "only once",
+        ),
+    ] {
+        let message = entrant_problem(entrant);
+        assert!(
+            message.starts_with(&format!("t.toml:{line}: ")),
+            "{entrant}: {message}"
+        );
+        assert!(message.contains(allowed), "{entrant}: {message}");
+    }
+}
+
+#[test]
+fn a_header_must_be_one_that_wrk_sends() {
+    let text = format!("{HEAD}[load]\nheaders = [\"Accept:x\"]\n[[entrant]]\nrung = \"mio\"\n");
+    assert!(
+        problem(&text).contains("`Name: value`"),
+        "{}",
+        problem(&text)
+    );
+}
+
+#[test]
+fn a_path_that_no_rung_answers_is_refused() {
+    let message = problem(&format!(
+        "path = \"/nowhere\"\n{HEAD}[[entrant]]\nrung = \"mio\"\n"
+    ));
+    assert!(message.contains("/bytes/"), "{message}");
+}

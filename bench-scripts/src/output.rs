@@ -1,0 +1,37 @@
+//! What `rungs` prints on stdout: results only. All else goes to stderr.
+
+use std::fmt::Display;
+use std::io::{self, Write, stdout};
+use std::path::Path;
+
+use crate::report;
+
+/// Prints a line. A reader that has seen enough, such as `head`, is no error.
+///
+/// # Errors
+///
+/// Those of write(2), but for EPIPE.
+pub fn line(text: impl Display) -> io::Result<()> {
+    match writeln!(stdout().lock(), "{text}") {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result,
+    }
+}
+
+/// Renders the run in `dir`, and prints its table and where its report is.
+///
+/// # Errors
+///
+/// When the run cannot be read, or its renderings cannot be written.
+pub fn report(dir: &Path) -> anyhow::Result<()> {
+    let rendered = report::render(dir)?;
+    for warning in &rendered.warnings {
+        eprintln!("{warning}");
+    }
+    line(report::terminal_table(&rendered.findings))?;
+    line(format_args!(
+        "report: {}",
+        dir.join("report.html").display()
+    ))?;
+    Ok(())
+}

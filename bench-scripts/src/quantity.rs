@@ -1,0 +1,126 @@
+//! Quantities as people read them: three significant digits and a unit.
+
+/// What a number counts, and so how it is written.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Quantity {
+    /// Things, or things per minute.
+    Count,
+    /// Time in µs.
+    Micros,
+}
+
+impl Quantity {
+    /// A value of it, with its unit.
+    #[must_use]
+    pub fn write(self, value: f64) -> String {
+        match self {
+            Self::Count => large(value),
+            Self::Micros => micros(value),
+        }
+    }
+}
+
+/// A count per minute, or any large count: `12.3 M`, `840 k`, `97`.
+#[must_use]
+pub fn large(value: f64) -> String {
+    scaled(value, 1000.0, &["", " k", " M", " G", " T"])
+}
+
+/// A time given in µs: `8.91 µs`, `1.24 ms`, `2.00 s`.
+#[must_use]
+pub fn micros(us: f64) -> String {
+    scaled(us, 1000.0, &[" µs", " ms", " s"])
+}
+
+/// An amount of memory given in bytes: `12.3 MiB`.
+#[must_use]
+pub fn bytes(bytes: f64) -> String {
+    scaled(bytes, 1024.0, &[" B", " KiB", " MiB", " GiB", " TiB"])
+}
+
+/// A share from 0 to 1: `97%`.
+#[must_use]
+pub fn percent(share: f64) -> String {
+    format!("{:.0}%", share * 100.0)
+}
+
+/// A whole number with its thousands set apart: `10,000`.
+#[must_use]
+pub fn whole(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A value on an axis: as the other functions write it, without idle zeros (`10 M`, not `10.0 M`).
+#[must_use]
+pub fn without_idle_zeros(text: &str) -> String {
+    let (number, unit) = text
+        .split_once(' ')
+        .map_or((text, None), |(n, u)| (n, Some(u)));
+    let number = if number.contains('.') {
+        number.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        number
+    };
+    unit.map_or_else(|| number.to_owned(), |unit| format!("{number} {unit}"))
+}
+
+/// Three significant digits in the largest unit of which there is at least one.
+fn scaled(value: f64, step: f64, units: &[&str]) -> String {
+    let mut value = value;
+    let mut unit = 0;
+    // What rounds to a whole step (999.7 k) is already one of the next unit.
+    while value.abs() >= step - 0.5 && unit + 1 < units.len() {
+        value /= step;
+        unit += 1;
+    }
+    let decimals = match value.abs() {
+        _ if unit == 0 && value.fract() == 0.0 => 0,
+        size if size >= 99.95 => 0,
+        size if size >= 9.995 => 1,
+        _ => 2,
+    };
+    format!("{value:.decimals$}{}", units[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_significant_digits_and_the_right_unit() {
+        assert_eq!(large(12_345_678.0), "12.3 M");
+        assert_eq!(large(999_700.0), "1.00 M");
+        assert_eq!(large(839_600.0), "840 k");
+        assert_eq!(large(97.0), "97");
+        assert_eq!(large(0.0), "0");
+        assert_eq!(micros(8.912), "8.91 µs");
+        assert_eq!(micros(1240.0), "1.24 ms");
+        assert_eq!(micros(99.96), "100 µs");
+        assert_eq!(bytes(12.9 * 1024.0 * 1024.0), "12.9 MiB");
+        assert_eq!(bytes(-2048.0), "-2.00 KiB");
+        assert_eq!(percent(0.973), "97%");
+    }
+
+    #[test]
+    fn thousands_are_set_apart() {
+        assert_eq!(whole(7), "7");
+        assert_eq!(whole(1000), "1,000");
+        assert_eq!(whole(1_234_567), "1,234,567");
+    }
+
+    #[test]
+    fn idle_zeros_go() {
+        assert_eq!(without_idle_zeros("10.0 M"), "10 M");
+        assert_eq!(without_idle_zeros("2.50 ms"), "2.5 ms");
+        assert_eq!(without_idle_zeros("100 µs"), "100 µs");
+        assert_eq!(without_idle_zeros("0"), "0");
+    }
+}

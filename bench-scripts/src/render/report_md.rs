@@ -1,0 +1,136 @@
+//! `report.md`: for terminals, repositories and chats.
+
+use std::fmt::{self, Write};
+
+use super::tables::{self, Table};
+use super::words::{self, Entry};
+use super::{Exporter, Report};
+
+pub(super) struct ReportMd;
+
+impl Exporter for ReportMd {
+    fn file_name(&self) -> String {
+        "report.md".to_owned()
+    }
+
+    fn export(&self, report: &Report) -> anyhow::Result<Vec<u8>> {
+        let mut text = String::new();
+        write_report(&mut text, report)?;
+        Ok(text.into_bytes())
+    }
+}
+
+fn write_report(out: &mut String, report: &Report) -> fmt::Result {
+    let run = report.run;
+    writeln!(out, "# rungs: {}\n", line(&run.matrix.name))?;
+    writeln!(out, "{}", line(&words::headline(run)))?;
+    writeln!(out, "{}", line(&run.matrix.about))?;
+    writeln!(out, "Measured {}.\n", run.started_at)?;
+    for remark in words::remarks(report.findings, report.torn_last_line) {
+        writeln!(out, "> {}\n", line(&remark))?;
+    }
+    for (term, text) in words::key_figures(report.findings) {
+        writeln!(out, "- {}: **{}**", line(&term), line(&text))?;
+    }
+    for drawing in &report.drawings {
+        let (title, name) = (&drawing.figure.title, drawing.figure.name);
+        writeln!(out, "\n## {title}\n\n![{title}]({name}.svg)")?;
+    }
+    for table in tables::all(report.findings) {
+        write_table(out, &table)?;
+    }
+    write_invalid(out, report)?;
+    write_preflight(out, report)?;
+    write_entries(out, "Environment", words::environment(run))?;
+    write_entries(out, "Programs", words::programs(run))?;
+    writeln!(out, "\n## Method")?;
+    for paragraph in words::method(run) {
+        writeln!(out, "\n{paragraph}")?;
+    }
+    write_entries(out, "Definitions", words::definitions())?;
+    writeln!(
+        out,
+        "\n## Again\n\n```sh\n{}\n```",
+        words::reproduction(run)
+    )
+}
+
+fn write_table(out: &mut String, table: &Table) -> fmt::Result {
+    writeln!(out, "\n## {}\n\n{}\n", table.title, table.caption)?;
+    write!(out, "| connections |")?;
+    for column in table.columns {
+        write!(out, " {} |", column.head)?;
+    }
+    write!(out, "\n| ---: |")?;
+    for column in table.columns {
+        write!(out, " {} |", if column.text { "---" } else { "---:" })?;
+    }
+    writeln!(out)?;
+    for group in &table.groups {
+        for row in &group.rows {
+            write!(out, "| {} |", group.connections)?;
+            for cell in row {
+                write!(out, " {} |", line(cell))?;
+            }
+            writeln!(out)?;
+        }
+    }
+    Ok(())
+}
+
+fn write_invalid(out: &mut String, report: &Report) -> fmt::Result {
+    writeln!(out, "\n## Invalid cells\n")?;
+    let rows = words::invalid_rows(report.findings);
+    if rows.is_empty() {
+        return writeln!(out, "None.");
+    }
+    writeln!(out, "| entrant | connections | round | cell | reasons |")?;
+    writeln!(out, "| --- | ---: | ---: | ---: | --- |")?;
+    for row in rows {
+        writeln!(
+            out,
+            "| {} | {} | {} | {} | {} |",
+            line(&row.entrant),
+            row.connections,
+            row.round,
+            row.cell,
+            line(&row.reasons)
+        )?;
+    }
+    Ok(())
+}
+
+fn write_preflight(out: &mut String, report: &Report) -> fmt::Result {
+    writeln!(out, "\n## Preflight\n")?;
+    writeln!(
+        out,
+        "| | subject | found | advice |\n| --- | --- | --- | --- |"
+    )?;
+    for row in words::preflight_rows(report.run) {
+        writeln!(
+            out,
+            "| {} | {} | {} | {} |",
+            row.level,
+            line(&row.subject),
+            line(&row.found),
+            line(&row.advice)
+        )?;
+    }
+    Ok(())
+}
+
+fn write_entries(out: &mut String, title: &str, entries: Vec<Entry>) -> fmt::Result {
+    writeln!(out, "\n## {title}\n")?;
+    for (term, text) in entries {
+        writeln!(out, "- **{}**: {}", line(&term), line(&text))?;
+    }
+    Ok(())
+}
+
+/// Foreign text on one line, and harmless to a table and to HTML.
+fn line(text: &str) -> String {
+    text.replace('\\', "\\\\")
+        .replace('|', "\\|")
+        .replace('<', "&lt;")
+        .replace(['\n', '\r'], " ")
+}

@@ -1,0 +1,247 @@
+//! What the tables of every rendering say: columns as data, filled from findings.
+
+use crate::findings::{EntrantFindings, Findings, Point, Role, Spread};
+use crate::quantity;
+
+/// A table, filled: rows in groups, one group per connection count.
+pub(super) struct Table {
+    /// What it is about.
+    pub(super) title: &'static str,
+    /// How to read it.
+    pub(super) caption: &'static str,
+    /// Its columns.
+    pub(super) columns: &'static [Column],
+    /// Its rows.
+    pub(super) groups: Vec<Group>,
+}
+
+/// The rows of one connection count.
+pub(super) struct Group {
+    /// `100 connections`.
+    pub(super) heading: String,
+    /// The connection count alone.
+    pub(super) connections: String,
+    /// A row per entrant, from the bottom of the ladder to its top.
+    pub(super) rows: Vec<Vec<String>>,
+}
+
+/// One column of a table.
+pub(super) struct Column {
+    /// What is in it, with the unit.
+    pub(super) head: &'static str,
+    /// Whether it is text, and so set to the left.
+    pub(super) text: bool,
+    write: fn(&EntrantFindings, &Point) -> String,
+}
+
+/// The tables of the reports, in reading order.
+pub(super) fn all(findings: &Findings) -> Vec<Table> {
+    vec![
+        Table {
+            title: "Cost and rate",
+            caption: "Medians over rounds. ÷ null: the ratio to the null rung in the same round, its median and range. \
+                      Where a rate is limited by the client, it does not rank servers: the cost does.",
+            columns: COST_AND_RATE,
+            groups: groups(findings, COST_AND_RATE),
+        },
+        Table {
+            title: "Latency, as wrk corrects it",
+            caption: "Medians over rounds of each percentile. A closed loop: each connection waits for its answer, so more connections mean longer waits \
+                      of the same server.",
+            columns: LATENCY,
+            groups: groups(findings, LATENCY),
+        },
+        Table {
+            title: "Resources",
+            caption: "CPU: share of the CPUs that the threads of each side can use. Memory is resident memory under load.",
+            columns: RESOURCES,
+            groups: groups(findings, RESOURCES),
+        },
+    ]
+}
+
+/// The few columns that fit a terminal.
+pub(super) fn summary(findings: &Findings) -> Table {
+    Table {
+        title: "Summary",
+        caption: "",
+        columns: SUMMARY,
+        groups: groups(findings, SUMMARY),
+    }
+}
+
+const ENTRANT: Column = text("entrant", |entrant, _| entrant.label.clone());
+const RATE: Column = number("requests/min", |_, p| {
+    figure(p.requests_per_minute, quantity::large)
+});
+const RATE_RANGE: Column = number("requests/min, range", |_, p| {
+    range(p.requests_per_minute, quantity::large)
+});
+const RATE_RATIO: Column = number("rate ÷ null", |_, p| figure(p.rate_to_control, hundredths));
+const COST: Column = number("cost, µs", |_, p| {
+    figure(p.cost.map(|cost| cost.total_us), hundredths)
+});
+const COST_USER: Column = number("user, µs", |_, p| {
+    figure(p.cost.map(|cost| cost.user_us), hundredths)
+});
+const COST_SYSTEM: Column = number("system, µs", |_, p| {
+    figure(p.cost.map(|cost| cost.system_us), hundredths)
+});
+const COST_RATIO: Column = number("cost ÷ null", |_, p| figure(p.cost_to_control, hundredths));
+const COST_RATIO_RANGE: Column = number("cost ÷ null, range", |_, p| {
+    range(p.cost_to_control, hundredths)
+});
+const P50: Column = number("p50", |_, p| {
+    figure(p.latency.map(|l| l.p50_us), quantity::micros)
+});
+const P90: Column = number("p90", |_, p| {
+    figure(p.latency.map(|l| l.p90_us), quantity::micros)
+});
+const P99: Column = number("p99", |_, p| {
+    figure(p.latency.map(|l| l.p99_us), quantity::micros)
+});
+const P999: Column = number("p99.9", |_, p| {
+    figure(p.latency.map(|l| l.p999_us), quantity::micros)
+});
+const LATENCY_MAX: Column = number("max", |_, p| {
+    figure(p.latency.map(|l| l.max_us), quantity::micros)
+});
+const SERVER_BUSY: Column = number("server CPU", |_, p| {
+    figure(p.resources.and_then(|r| r.busy_share), quantity::percent)
+});
+const CLIENT_BUSY: Column = number("client CPU", |_, p| {
+    figure(p.client_busy_share, quantity::percent)
+});
+const RSS: Column = number("memory", |_, p| {
+    figure(p.resources.map(|r| r.rss_bytes), quantity::bytes)
+});
+const RSS_PER_CONNECTION: Column = number("per connection", |_, p| {
+    figure(
+        p.resources.and_then(|r| r.rss_per_connection_bytes),
+        quantity::bytes,
+    )
+});
+const SWITCHES: Column = number("context switches per request", |_, p| {
+    figure(
+        p.resources.and_then(|r| r.context_switches_per_request),
+        thousandths,
+    )
+});
+const EVENTS: Column = number("events per wakeup", |_, p| {
+    figure(p.resources.and_then(|r| r.events_per_wakeup), hundredths)
+});
+const CELLS: Column = number("valid cells", |_, p| {
+    format!(
+        "{} of {}",
+        p.valid_cells,
+        p.valid_cells + p.invalid_cells.len() as u64
+    )
+});
+const LIMIT: Column = text("remark", |entrant, p| limit(entrant, p).to_owned());
+
+const COST_AND_RATE: &[Column] = &[
+    ENTRANT,
+    COST,
+    COST_USER,
+    COST_SYSTEM,
+    COST_RATIO,
+    COST_RATIO_RANGE,
+    RATE,
+    RATE_RANGE,
+    RATE_RATIO,
+    LIMIT,
+    CELLS,
+];
+const LATENCY: &[Column] = &[ENTRANT, P50, P90, P99, P999, LATENCY_MAX];
+const RESOURCES: &[Column] = &[
+    ENTRANT,
+    SERVER_BUSY,
+    CLIENT_BUSY,
+    RSS,
+    RSS_PER_CONNECTION,
+    SWITCHES,
+    EVENTS,
+];
+const SUMMARY: &[Column] = &[
+    ENTRANT, COST, COST_RATIO, RATE, RATE_RATIO, P50, P99, CELLS, LIMIT,
+];
+
+/// Where a figure does not exist.
+const NOTHING: &str = "–";
+
+const fn text(head: &'static str, write: fn(&EntrantFindings, &Point) -> String) -> Column {
+    Column {
+        head,
+        text: true,
+        write,
+    }
+}
+
+const fn number(head: &'static str, write: fn(&EntrantFindings, &Point) -> String) -> Column {
+    Column {
+        head,
+        text: false,
+        write,
+    }
+}
+
+fn groups(findings: &Findings, columns: &[Column]) -> Vec<Group> {
+    let counts = findings.connection_counts().len();
+    (0..counts)
+        .map(|position| {
+            let points = || {
+                let entrants = findings.entrants.iter();
+                entrants.map(move |entrant| (entrant, &entrant.points[position]))
+            };
+            let connections = points().next().map_or(0, |(_, p)| u64::from(p.connections));
+            Group {
+                heading: format!("{} connections", quantity::whole(connections)),
+                connections: quantity::whole(connections),
+                rows: points()
+                    .map(|(entrant, point)| {
+                        let write = |column: &Column| (column.write)(entrant, point);
+                        columns.iter().map(write).collect()
+                    })
+                    .collect(),
+            }
+        })
+        .collect()
+}
+
+/// Which side set the rate.
+fn limit(entrant: &EntrantFindings, point: &Point) -> &'static str {
+    if point.valid_cells == 0 {
+        return if point.invalid_cells.is_empty() {
+            "not measured"
+        } else {
+            "no valid cell"
+        };
+    }
+    match (entrant.role, point.limited_by_client) {
+        (Role::Control, _) => "ceiling",
+        (_, true) => "client-limited",
+        (_, false) => "",
+    }
+}
+
+fn figure(spread: Option<Spread>, write: fn(f64) -> String) -> String {
+    spread.map_or_else(|| NOTHING.to_owned(), |spread| write(spread.median))
+}
+
+fn range(spread: Option<Spread>, write: fn(f64) -> String) -> String {
+    match spread {
+        Some(spread) if spread.samples > 1 => {
+            format!("{} to {}", write(spread.min), write(spread.max))
+        }
+        Some(_) => "one sample".to_owned(),
+        None => NOTHING.to_owned(),
+    }
+}
+
+fn hundredths(value: f64) -> String {
+    format!("{value:.2}")
+}
+
+fn thousandths(value: f64) -> String {
+    format!("{value:.3}")
+}

@@ -1,0 +1,45 @@
+//! The table at the end of a sweep.
+
+use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, presets};
+
+use super::tables;
+use crate::findings::Findings;
+
+/// The findings in a few columns, for a terminal.
+#[must_use]
+pub fn terminal_table(findings: &Findings) -> String {
+    let summary = tables::summary(findings);
+    let mut table = Table::new();
+    table
+        .load_style(presets::NOTHING.header_separator(LineStyle::none().fill('─').junction('─')))
+        .set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(
+        ["connections"]
+            .into_iter()
+            .chain(summary.columns.iter().map(|column| column.head)),
+    );
+    for (position, group) in summary.groups.iter().enumerate() {
+        if position > 0 {
+            table.add_row([""]);
+        }
+        for (position, row) in group.rows.iter().enumerate() {
+            let connections = if position == 0 {
+                group.connections.as_str()
+            } else {
+                ""
+            };
+            table.add_row(
+                [connections]
+                    .into_iter()
+                    .chain(row.iter().map(String::as_str)),
+            );
+        }
+    }
+    for (position, column) in table.column_iter_mut().enumerate() {
+        let text = position > 0 && summary.columns[position - 1].text;
+        if !text {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table.trim_fmt()
+}

@@ -1,0 +1,385 @@
+//! What the Markdown and the HTML report say in words.
+
+use crate::findings::{Findings, Role};
+use crate::quantity;
+use crate::record::{AdviceLevel, CpuPlan, Run};
+use crate::report::CELLS_FILE;
+
+/// A term and what is said of it.
+pub(super) type Entry = (String, String);
+
+/// An invalid cell, for the tables that name them all.
+pub(super) struct InvalidRow {
+    pub(super) entrant: String,
+    pub(super) connections: String,
+    pub(super) round: String,
+    pub(super) cell: String,
+    pub(super) reasons: String,
+}
+
+/// A finding of preflight.
+pub(super) struct PreflightRow {
+    pub(super) level: &'static str,
+    pub(super) subject: String,
+    pub(super) found: String,
+    pub(super) advice: String,
+}
+
+pub(super) fn torn_last_line() -> String {
+    format!(
+        "the last line of {CELLS_FILE} was not written to its end, and is left out: the sweep was interrupted there"
+    )
+}
+
+/// What was measured, in a sentence.
+pub(super) fn headline(run: &Run) -> String {
+    let matrix = &run.matrix;
+    let counts = match matrix.connections.as_slice() {
+        [] => "no connection count".to_owned(),
+        [only] => format!("{} connections", quantity::whole(u64::from(*only))),
+        [first, .., last] => format!(
+            "{} connection counts from {} to {}",
+            matrix.connections.len(),
+            quantity::whole(u64::from(*first)),
+            quantity::whole(u64::from(*last))
+        ),
+    };
+    let rounds = match matrix.rounds {
+        1 => "one round".to_owned(),
+        rounds => format!("{rounds} rounds"),
+    };
+    format!(
+        "{} entrants at {counts}, {rounds} of {} s per cell, on {}.",
+        matrix.entrants.len(),
+        matrix.duration_s,
+        run.machine.cpu_model
+    )
+}
+
+/// The few figures that a reader looks for first.
+pub(super) fn key_figures(findings: &Findings) -> Vec<Entry> {
+    let mut entries = vec![(
+        "valid cells".to_owned(),
+        format!(
+            "{} of {}",
+            quantity::whole(findings.cells.valid),
+            quantity::whole(findings.cells.planned)
+        ),
+    )];
+    let ceiling = findings
+        .ceilings
+        .iter()
+        .filter_map(|ceiling| Some(ceiling.requests_per_minute?.median))
+        .reduce(f64::max);
+    if let Some(ceiling) = ceiling {
+        entries.push((
+            "ceiling, requests per minute".to_owned(),
+            quantity::large(ceiling),
+        ));
+    }
+    let points = || {
+        findings
+            .entrants
+            .iter()
+            .filter(|entrant| entrant.role != Role::Control)
+            .flat_map(|entrant| &entrant.points)
+    };
+    entries.push((
+        "points limited by the client".to_owned(),
+        format!(
+            "{} of {}",
+            points().filter(|point| point.limited_by_client).count(),
+            points().count()
+        ),
+    ));
+    let control = findings.entrants.iter().find(|e| e.role == Role::Control);
+    let floor = control
+        .and_then(|entrant| entrant.points.first())
+        .and_then(|point| Some(point.cost?.total_us.median));
+    if let Some(floor) = floor {
+        entries.push((
+            "floor, server CPU per request".to_owned(),
+            quantity::micros(floor),
+        ));
+    }
+    entries
+}
+
+/// What a reader must know before the figures: cells that are missing, lines that were left out.
+pub(super) fn remarks(findings: &Findings, torn_line: bool) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let cells = findings.cells;
+    if cells.measured < cells.planned {
+        remarks.push(format!(
+            "The sweep is not complete: {} of {} cells were measured.",
+            cells.measured, cells.planned
+        ));
+    }
+    if torn_line {
+        remarks.push(format!("Note: {}.", torn_last_line()));
+    }
+    if cells.valid < cells.measured {
+        remarks.push(format!(
+            "{} of {} measured cells are invalid: hollow in the figures, named below, and in no median.",
+            cells.measured - cells.valid,
+            cells.measured
+        ));
+    }
+    remarks
+}
+
+pub(super) fn invalid_rows(findings: &Findings) -> Vec<InvalidRow> {
+    findings
+        .invalid_cells()
+        .map(|(label, point, cell)| {
+            let reasons: Vec<String> = cell.reasons.iter().map(ToString::to_string).collect();
+            InvalidRow {
+                entrant: label.to_owned(),
+                connections: quantity::whole(u64::from(point.connections)),
+                round: (cell.block + 1).to_string(),
+                cell: cell.index.to_string(),
+                reasons: reasons.join("; "),
+            }
+        })
+        .collect()
+}
+
+pub(super) fn preflight_rows(run: &Run) -> Vec<PreflightRow> {
+    run.preflight
+        .iter()
+        .map(|advice| PreflightRow {
+            level: match advice.level {
+                AdviceLevel::Good => "good",
+                AdviceLevel::Warning => "warning",
+                AdviceLevel::Blocking => "blocking",
+            },
+            subject: advice.subject.clone(),
+            found: advice.found.clone(),
+            advice: advice.advice.clone(),
+        })
+        .collect()
+}
+
+/// The machine, its settings, and the programs.
+pub(super) fn environment(run: &Run) -> Vec<Entry> {
+    let machine = &run.machine;
+    let or_none = |value: &Option<String>, none: &str| value.clone().unwrap_or(none.to_owned());
+    let mut entries = vec![
+        ("processor", machine.cpu_model.clone()),
+        ("CPUs allowed", cpu_list(&machine.cpus_allowed)),
+        ("CPU plan", cpu_plan(&run.cpu_plan)),
+        (
+            "CPU quota",
+            machine
+                .cpu_quota
+                .map_or("none".to_owned(), |quota| format!("{quota} CPUs")),
+        ),
+        ("threads of one core", siblings(&machine.smt_siblings)),
+        ("governor", or_none(&machine.governor, "not told here")),
+        ("kernel", machine.kernel.clone()),
+        ("distribution", machine.os.clone()),
+        ("clock source", machine.clock_source.clone()),
+        (
+            "virtualisation",
+            or_none(&machine.virtualisation, "none found"),
+        ),
+        ("mitigations", or_none_joined(&machine.mitigations)),
+        ("memory", quantity::bytes(machine.memory_bytes as f64)),
+        (
+            "open files, at most",
+            quantity::whole(machine.open_files_limit),
+        ),
+        ("somaxconn", quantity::whole(machine.somaxconn)),
+        (
+            "local ports",
+            format!("{} to {}", machine.local_ports.0, machine.local_ports.1),
+        ),
+        ("load generator", load_generator(run)),
+        ("toolchain", run.toolchain.clone()),
+        ("rungs", run.rungs_version.clone()),
+        ("Cargo.lock, SHA-256", run.cargo_lock_sha256.clone()),
+    ];
+    if let Some(digest) = &run.image_digest {
+        entries.push(("container image", digest.clone()));
+    }
+    entries
+        .into_iter()
+        .map(|(term, text)| (term.to_owned(), text))
+        .collect()
+}
+
+/// What was started for each entrant.
+pub(super) fn programs(run: &Run) -> Vec<Entry> {
+    run.entrants
+        .iter()
+        .map(|binary| {
+            let mut facts = vec![shell_line(&binary.command)];
+            if binary.foreign {
+                facts.push("foreign: checked for status and length only".to_owned());
+            }
+            facts.extend(binary.build.iter().map(|build| format!("{build} build")));
+            facts.extend(binary.allocator.clone());
+            facts.extend(binary.threads.map(threads));
+            facts.push(format!("{} bytes per response", binary.response_bytes));
+            facts.push(format!("SHA-256 {:.12}…", binary.sha256));
+            (binary.label.clone(), facts.join(" · "))
+        })
+        .collect()
+}
+
+/// How it was measured, a paragraph each.
+pub(super) fn method(run: &Run) -> Vec<String> {
+    let matrix = &run.matrix;
+    let pinned = if run.cpu_plan.pinned {
+        "Server and load generator are pinned to separate CPUs, so that neither takes time from the other."
+    } else {
+        "Nothing is pinned: server and load generator share the CPUs, so each takes time from the other."
+    };
+    vec![
+        format!(
+            "Every cell starts a fresh server process, checks its bytes, warms it up for {} s, and then loads it for {} s \
+             with {}: so many kept-alive connections, each of which waits for its answer before it asks again (a closed \
+             loop). {pinned}",
+            matrix.warmup_s, matrix.duration_s, run.load_generator.name
+        ),
+        format!(
+            "The cells of one round form a block, in random order (seed {}), and every block holds the null rung: it answers \
+             without reading HTTP, so it shows what the load generator and the kernel alone can do. Ratios are taken inside a \
+             block first, and summarised over blocks afterwards; that cancels slow changes of the machine.",
+            run.seed
+        ),
+        "Cost is CPU time from the scheduler's own accounts, between two moments inside the load, over the requests that the \
+         server counted in between; accepting the connections is not part of it. The rate is the load generator's count over \
+         its own time."
+            .to_owned(),
+        "A cell is invalid, and enters no figure, if a single request failed, connections were missing, bytes or counts do not \
+         fit, the server died, the window was cut short, or the machine took CPU time away."
+            .to_owned(),
+    ]
+}
+
+/// The terms of the report.
+pub(super) fn definitions() -> Vec<Entry> {
+    [
+        ("rung", "one server implementation, as a level of abstraction above the kernel"),
+        ("entrant", "a rung, or another server, as it was entered: program, flags, label"),
+        ("cell", "one entrant at one connection count in one round: one load run, one record"),
+        ("block", "every cell of one round, in a random order, the null rung included"),
+        ("null", "the control: answers without reading HTTP. The floor of cost, not a contestant"),
+        ("ceiling", "what the load generator reaches against null in this very sweep"),
+        ("cost", "CPU time of the server per request, in user space and in the kernel, µs"),
+        (
+            "client-limited",
+            "the load generator's CPUs are at least 95% busy, or the rate is at least 90% of null's: the rate is the load \
+             generator's, and ranks nothing",
+        ),
+        (
+            "latency as wrk corrects it",
+            "wrk adds samples that it did not measure for requests that a slow answer held back (coordinated omission), before \
+             anybody sees its percentiles",
+        ),
+    ]
+    .into_iter()
+    .map(|(term, text)| (term.to_owned(), text.to_owned()))
+    .collect()
+}
+
+/// The command that measures the same cells in the same order again.
+pub(super) fn reproduction(run: &Run) -> String {
+    let mut words = Vec::new();
+    let mut given = run.command_line.iter();
+    while let Some(word) = given.next() {
+        // A run's directory is written once: the repetition gets its own.
+        if word == "--out" {
+            given.next();
+        } else if !word.starts_with("--out=") {
+            words.push(word.clone());
+        }
+    }
+    let seeded = words
+        .iter()
+        .any(|w| w == "--seed" || w.starts_with("--seed="));
+    if !seeded {
+        words.push("--seed".to_owned());
+        words.push(run.seed.to_string());
+    }
+    if let Some(program) = words.first_mut() {
+        let name = program.rsplit('/').next().unwrap_or_default().to_owned();
+        *program = name;
+    }
+    shell_line(&words)
+}
+
+fn load_generator(run: &Run) -> String {
+    let generator = &run.load_generator;
+    format!(
+        "{} {}, {}: {}",
+        generator.name,
+        generator.version,
+        threads(generator.threads),
+        shell_line(&generator.command)
+    )
+}
+
+fn threads(count: u32) -> String {
+    match count {
+        1 => "1 thread".to_owned(),
+        count => format!("{count} threads"),
+    }
+}
+
+fn cpu_plan(plan: &CpuPlan) -> String {
+    format!(
+        "server on {}, client on {} ({})",
+        cpu_list(&plan.server),
+        cpu_list(&plan.client),
+        plan.why
+    )
+}
+
+fn siblings(groups: &[Vec<u32>]) -> String {
+    if groups.is_empty() {
+        return "none".to_owned();
+    }
+    let groups: Vec<String> = groups.iter().map(|group| cpu_list(group)).collect();
+    groups.join("; ")
+}
+
+fn or_none_joined(values: &[String]) -> String {
+    if values.is_empty() {
+        "not told here".to_owned()
+    } else {
+        values.join("; ")
+    }
+}
+
+/// CPUs as the kernel writes a list: `0-3,8`.
+fn cpu_list(cpus: &[u32]) -> String {
+    let mut sorted = cpus.to_vec();
+    sorted.sort_unstable();
+    let ranges = sorted.chunk_by(|a, b| a + 1 == *b);
+    let ranges: Vec<String> = ranges
+        .map(|range| match range {
+            [one] => one.to_string(),
+            [first, .., last] => format!("{first}-{last}"),
+            [] => String::new(),
+        })
+        .collect();
+    format!("CPU {}", ranges.join(","))
+}
+
+/// Words as one types them into a shell. (No argument of a process holds the NUL that cannot be quoted.)
+fn shell_line(words: &[String]) -> String {
+    shlex::try_join(words.iter().map(String::as_str)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpus_are_listed_as_the_kernel_does() {
+        assert_eq!(cpu_list(&[3, 0, 1, 2, 8]), "CPU 0-3,8");
+        assert_eq!(cpu_list(&[1]), "CPU 1");
+    }
+}

@@ -1,0 +1,214 @@
+//! Reads a run's directory and writes everything that follows from it.
+//!
+//! `run.json` and `cells.jsonl` are what was measured; all other files are made of them and nothing else, so that
+//! `rungs report DIR` gives the same bytes each time.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use serde::Deserialize;
+
+use crate::analyse::analyse;
+use crate::findings::Findings;
+use crate::record::{Cell, Run, SCHEMA_VERSION};
+use crate::render::{self, Report};
+
+pub use crate::render::terminal_table;
+
+/// Name of the file that says what was to be measured.
+pub const RUN_FILE: &str = "run.json";
+
+/// Name of the file that holds a record per cell.
+pub const CELLS_FILE: &str = "cells.jsonl";
+
+/// What [`render`] made.
+#[derive(Debug)]
+pub struct Rendered {
+    /// What the run says.
+    pub findings: Findings,
+    /// The files written, in the order in which a reader wants them.
+    pub files: Vec<PathBuf>,
+    /// What a reader must know of the rendering: a line that was left out, fonts that are missing.
+    pub warnings: Vec<String>,
+}
+
+/// Writes everything that follows from the run in a directory into that directory.
+///
+/// # Errors
+///
+/// When the run cannot be read (the message names file and line), or a file cannot be written.
+pub fn render(dir: &Path) -> anyhow::Result<Rendered> {
+    let record = read(dir)?;
+    let findings = analyse(&record.run, &record.cells);
+    let report = Report::new(&record, &findings);
+    let mut files = Vec::new();
+    for exporter in render::exporters(&report) {
+        let path = dir.join(exporter.file_name());
+        let content = exporter
+            .export(&report)
+            .with_context(|| format!("cannot make {}", path.display()))?;
+        fs::write(&path, content)
+            .with_context(|| format!("cannot write {}: is it there, and yours?", path.display()))?;
+        files.push(path);
+    }
+    let warnings = report.warnings();
+    Ok(Rendered {
+        findings,
+        files,
+        warnings,
+    })
+}
+
+/// A run as it was recorded.
+#[derive(Debug)]
+pub struct Record {
+    /// `run.json`.
+    pub run: Run,
+    /// `cells.jsonl`.
+    pub cells: Vec<Cell>,
+    /// True where the last line of `cells.jsonl` was not written to its end, and was left out.
+    pub torn_last_line: bool,
+}
+
+/// Why a run cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// A file is missing or not readable.
+    #[error("cannot read {}: {error}. Give the directory that `rungs sweep` wrote", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// The run has another layout than this program knows.
+    #[error(
+        "{} has layout {found}, and this rungs reads layout {SCHEMA_VERSION}: render it with the version that measured it",
+        path.display()
+    )]
+    Layout {
+        /// `run.json`.
+        path: PathBuf,
+        /// Its layout.
+        found: u32,
+    },
+    /// A file is not what it must be.
+    #[error("{}:{line}: {problem}. The file was changed or damaged: {remedy}", path.display())]
+    Line {
+        /// Which file.
+        path: PathBuf,
+        /// Which line, from 1.
+        line: usize,
+        /// What is wrong.
+        problem: String,
+        /// What to do about it.
+        remedy: &'static str,
+    },
+}
+
+/// Reads a run's directory.
+///
+/// A last line of `cells.jsonl` that a crash cut short is left out, and said so in the result.
+///
+/// # Errors
+///
+/// When a file is missing, of another layout, or damaged.
+pub fn read(dir: &Path) -> Result<Record, ReadError> {
+    let run = read_run(&dir.join(RUN_FILE))?;
+    let path = dir.join(CELLS_FILE);
+    let text = read_file(&path)?;
+    let whole_lines = text.ends_with('\n') || text.is_empty();
+    let lines: Vec<&str> = text.lines().collect();
+    let labels: HashSet<&str> = run
+        .matrix
+        .entrants
+        .iter()
+        .map(|e| e.label.as_str())
+        .collect();
+    let mut seen = HashSet::new();
+    let mut cells = Vec::with_capacity(lines.len());
+    let mut torn_last_line = false;
+    for (position, text) in lines.iter().enumerate() {
+        let problem = |problem: String| ReadError::Line {
+            path: path.clone(),
+            line: position + 1,
+            problem,
+            remedy: "restore it, or take that line out",
+        };
+        let cell: Cell = match serde_json::from_str(text) {
+            Ok(cell) => cell,
+            Err(_) if position + 1 == lines.len() && !whole_lines => {
+                torn_last_line = true;
+                break;
+            }
+            Err(error) => {
+                return Err(problem(format!(
+                    "not the record of a cell: {}",
+                    cause(&error)
+                )));
+            }
+        };
+        let planned = &cell.planned;
+        if !labels.contains(planned.entrant.as_str()) {
+            let entrant = &planned.entrant;
+            return Err(problem(format!(
+                "the entrant `{entrant}` is not in the matrix of {RUN_FILE}"
+            )));
+        }
+        if !seen.insert(planned.index) {
+            let index = planned.index;
+            return Err(problem(format!("cell {index} is there a second time")));
+        }
+        cells.push(cell);
+    }
+    Ok(Record {
+        run,
+        cells,
+        torn_last_line,
+    })
+}
+
+/// The one field that every layout has.
+#[derive(Deserialize)]
+struct Layout {
+    schema: u32,
+}
+
+fn read_run(path: &Path) -> Result<Run, ReadError> {
+    let text = read_file(path)?;
+    let damaged = |error: serde_json::Error| ReadError::Line {
+        path: path.to_owned(),
+        line: error.line(),
+        problem: format!("not the description of a run: {}", cause(&error)),
+        remedy: "restore it",
+    };
+    let Layout { schema } = serde_json::from_str(&text).map_err(damaged)?;
+    if schema != SCHEMA_VERSION {
+        return Err(ReadError::Layout {
+            path: path.to_owned(),
+            found: schema,
+        });
+    }
+    serde_json::from_str(&text).map_err(damaged)
+}
+
+/// What is wrong, without the place: the line is named in front of it, and inside one record it is always the first.
+fn cause(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    format!(
+        "{} (column {})",
+        text.strip_suffix(&place).unwrap_or(&text),
+        error.column()
+    )
+}
+
+fn read_file(path: &Path) -> Result<String, ReadError> {
+    fs::read_to_string(path).map_err(|error| ReadError::File {
+        path: path.to_owned(),
+        error,
+    })
+}

@@ -1,0 +1,212 @@
+//! Everything before the first cell.
+
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+use std::{env, fmt};
+
+use anyhow::{Context, bail};
+
+use super::Options;
+use crate::answer::{self, Request};
+use crate::interrupt::Interrupt;
+use crate::load::LoadGenerator;
+use crate::load::wrk::{Settings, Wrk};
+use crate::matrix::{Entrant, Matrix};
+use crate::progress::in_words;
+use crate::record::{Advice, AdviceLevel, CpuPlan, EntrantBinary, Run, SCHEMA_VERSION};
+use crate::server::{Launch, Server};
+use crate::store::{self, Store};
+use crate::{cpu_plan, machine, plan, preflight, process, verify};
+
+/// Everything that is settled before the first cell.
+pub(super) struct Setup {
+    pub(super) run: Run,
+    pub(super) launches: Vec<Launch>,
+    pub(super) request: Request,
+    pub(super) wrk: Wrk,
+}
+
+/// Preflight, plans, and the verification of every entrant.
+///
+/// # Errors
+///
+/// What hinders the sweep; [`Interrupted`](crate::interrupt::Interrupted) if the user wants to stop.
+pub(super) fn prepare(options: Options, interrupt: &Interrupt) -> anyhow::Result<(Setup, Store)> {
+    let Options {
+        matrix,
+        out,
+        seed,
+        command_line,
+    } = options;
+    machine::raise_open_files_limit();
+    let machine = machine::look();
+    let cpu_plan = cpu_plan::plan(&machine.cpus_allowed, &machine.smt_siblings, matrix.pinned);
+    let mut findings = preflight::findings(&matrix, &machine, &cpu_plan);
+    if let Some(sentence) = preflight::blocking(&findings) {
+        bail!("{sentence}");
+    }
+    let wrk = Wrk::find(Settings {
+        threads: load_threads(&matrix, &cpu_plan),
+        timeout_s: matrix.load.timeout_s,
+        headers: matrix.load.headers.clone(),
+        cpus: cpu_plan::client_cpus(&cpu_plan).map(<[u32]>::to_vec),
+    })?;
+    let load_generator = wrk.describe();
+    let seed = seed.unwrap_or_else(new_seed);
+    let order = plan::order(&matrix, load_generator.threads, seed)?;
+    let store = Store::create(out.as_deref(), &matrix.name)?;
+    announce(
+        &matrix,
+        &findings,
+        load_generator.threads,
+        seed,
+        store.dir(),
+    );
+    if let Some(cpus) = cpu_plan::client_cpus(&cpu_plan) {
+        // We look on from the load generator's side, so that the server's CPUs are its own.
+        process::run_on(cpus).context("rungs cannot be put on the load generator's CPUs")?;
+    }
+    let launches = launches(&matrix, &cpu_plan)?;
+    let request = Request {
+        path: matrix.path.clone(),
+        headers: matrix.load.headers.clone(),
+    };
+    let entrants = identify(&matrix, &launches, &request, interrupt)?;
+    warn_of_debug_builds(&entrants, &mut findings);
+    verify::short(&matrix, interrupt)?;
+    let run = Run {
+        schema: SCHEMA_VERSION,
+        rungs_version: env!("CARGO_PKG_VERSION").into(),
+        started_at: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+        command_line,
+        matrix,
+        seed,
+        order,
+        cpu_plan,
+        machine,
+        preflight: findings,
+        entrants,
+        load_generator,
+        toolchain: env!("RUNGS_TOOLCHAIN").into(),
+        cargo_lock_sha256: store::sha256(include_bytes!("../../../Cargo.lock")),
+        image_digest: env::var("RUNGS_IMAGE_DIGEST")
+            .ok()
+            .filter(|digest| !digest.is_empty()),
+    };
+    store.write_run(&run)?;
+    let setup = Setup {
+        run,
+        launches,
+        request,
+        wrk,
+    };
+    Ok((setup, store))
+}
+
+/// The load generator's threads: the matrix's, or one per CPU of the client.
+fn load_threads(matrix: &Matrix, cpu_plan: &CpuPlan) -> u32 {
+    let cpus = u32::try_from(cpu_plan.client.len()).unwrap_or(u32::MAX);
+    matrix.load.threads.unwrap_or(cpus.max(1))
+}
+
+/// The clock's nanoseconds: short enough to be typed, different each time.
+fn new_seed() -> u64 {
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
+    since_1970.map_or(0, |time| u64::from(time.subsec_nanos()))
+}
+
+fn announce(matrix: &Matrix, findings: &[Advice], threads: u32, seed: u64, dir: &Path) {
+    for finding in findings
+        .iter()
+        .filter(|finding| finding.level != AdviceLevel::Good)
+    {
+        warn(finding);
+    }
+    if let Some(sentence) = plan::rounding(matrix, threads) {
+        eprintln!("{sentence}");
+    }
+    eprintln!(
+        "matrix {}: {} cells, about {}; seed {seed}; writing to {}",
+        matrix.name,
+        plan::cells(matrix),
+        in_words(plan::sweep_time(matrix)),
+        dir.display()
+    );
+}
+
+fn warn(finding: &Advice) {
+    eprintln!(
+        "{}: {} → {}",
+        finding.subject, finding.found, finding.advice
+    );
+}
+
+fn launches(matrix: &Matrix, cpu_plan: &CpuPlan) -> anyhow::Result<Vec<Launch>> {
+    let connections = matrix.most_connections();
+    let launch = |entrant: &Entrant| {
+        let threads = entrant.threads.on(cpu_plan.server.len());
+        let cpus = cpu_plan::server_cpus(cpu_plan, entrant.threads);
+        Ok(Launch::of(entrant, cpus, threads, connections)?)
+    };
+    matrix.entrants.iter().map(launch).collect()
+}
+
+/// Starts every entrant once: what it is, and that it answers as it must.
+fn identify(
+    matrix: &Matrix,
+    launches: &[Launch],
+    request: &Request,
+    interrupt: &Interrupt,
+) -> anyhow::Result<Vec<EntrantBinary>> {
+    let mut entrants = Vec::with_capacity(launches.len());
+    for (entrant, launch) in matrix.entrants.iter().zip(launches) {
+        interrupt.check()?;
+        let of = || format!("the entrant `{}`", entrant.label);
+        let server = Server::start(launch).map_err(to_error).with_context(of)?;
+        let response_bytes = answer::check(entrant, request, server.addr)
+            .map_err(anyhow::Error::msg)
+            .with_context(|| format!("{} gives a wrong answer", of()))?;
+        let hello = server.hello.clone();
+        server.stop().map_err(to_error).with_context(of)?;
+        entrants.push(EntrantBinary {
+            label: entrant.label.clone(),
+            command: launch.command(),
+            sha256: store::sha256_of_file(Path::new(&launch.program)).with_context(of)?,
+            foreign: launch.foreign,
+            build: hello.as_ref().map(|hello| hello.build.clone()),
+            allocator: hello.as_ref().map(|hello| hello.allocator.clone()),
+            threads: hello.as_ref().map(|hello| hello.threads),
+            response_bytes,
+        });
+    }
+    Ok(entrants)
+}
+
+fn to_error(reason: impl fmt::Display) -> anyhow::Error {
+    anyhow::Error::msg(reason.to_string())
+}
+
+/// A release build of `rungs` may have found debug builds of the rungs on PATH.
+fn warn_of_debug_builds(entrants: &[EntrantBinary], findings: &mut Vec<Advice>) {
+    let is_debug = |entrant: &&EntrantBinary| entrant.build.as_deref() == Some("debug");
+    let labels: Vec<_> = entrants
+        .iter()
+        .filter(is_debug)
+        .map(|entrant| entrant.label.as_str())
+        .collect();
+    if labels.is_empty() || cfg!(debug_assertions) {
+        // Preflight has said it of a debug build of `rungs` itself.
+        return;
+    }
+    let advice = Advice {
+        level: AdviceLevel::Warning,
+        subject: "servers".into(),
+        found: format!(
+            "debug builds, whose numbers mean nothing: {}",
+            labels.join(", ")
+        ),
+        advice: "build with `cargo build --release --workspace`".into(),
+    };
+    warn(&advice);
+    findings.push(advice);
+}

@@ -1,0 +1,103 @@
+//! What the tests of the measuring half share.
+#![allow(
+    dead_code,
+    reason = "each test file is a crate of its own and uses a part of this"
+)]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Once;
+use std::time::{Duration, Instant};
+use std::{fs, thread};
+
+/// The `rungs` command, with the rungs beside it.
+pub fn rungs() -> Command {
+    rung("null");
+    Command::new(env!("CARGO_BIN_EXE_rungs"))
+}
+
+/// The program of a rung, built first where a test of this crate alone has not built it.
+pub fn rung(name: &str) -> PathBuf {
+    static BUILT: Once = Once::new();
+    let folder = Path::new(env!("CARGO_BIN_EXE_rungs")).parent().unwrap();
+    BUILT.call_once(|| {
+        let names = ["null", "epoll", "mio", "hyper", "axum"];
+        if names
+            .iter()
+            .all(|name| folder.join(format!("rung-{name}")).exists())
+        {
+            return;
+        }
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["build", "--quiet"]);
+        if !cfg!(debug_assertions) {
+            cargo.arg("--release");
+        }
+        for name in names {
+            cargo.args(["-p", &format!("rungs-{name}")]);
+        }
+        assert!(cargo.status().unwrap().success(), "the rungs do not build");
+    });
+    folder.join(format!("rung-{name}"))
+}
+
+/// Runs `rungs` with `args`; gives its exit status, stdout and stderr.
+pub fn run(args: &[&str]) -> (Option<i32>, String, String) {
+    finish(rungs().args(args))
+}
+
+/// Runs a command to its end; gives its exit status, stdout and stderr.
+pub fn finish(command: &mut Command) -> (Option<i32>, String, String) {
+    let output = command.output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (
+        output.status.code(),
+        text(output.stdout),
+        text(output.stderr),
+    )
+}
+
+/// Waits until `condition` gives something.
+pub fn eventually<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    loop {
+        if let Some(found) = condition() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "never came: {what}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The children of a process that still run, with their programs' names.
+pub fn children(parent: u32) -> Vec<(u32, String)> {
+    let mut children = Vec::new();
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        let Some(pid) = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok())
+        else {
+            continue;
+        };
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let Some((name, rest)) = stat.rsplit_once(") ") else {
+            continue;
+        };
+        let mut fields = rest.split_whitespace();
+        let (state, ppid) = (
+            fields.next(),
+            fields.next().and_then(|ppid| ppid.parse().ok()),
+        );
+        if ppid == Some(parent) && state != Some("Z") {
+            let name = name.split_once('(').unwrap().1;
+            children.push((pid, name.to_owned()));
+        }
+    }
+    children
+}
+
+/// True while the process runs; a zombie does not.
+pub fn is_running(pid: u32) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+}
