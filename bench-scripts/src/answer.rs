@@ -280,6 +280,7 @@ mod tests {
         Entrant {
             program: Program::Foreign {
                 command: vec!["x".into()],
+                config: None,
                 status,
                 body_bytes,
             },

@@ -93,8 +93,10 @@ pub struct Point {
     pub requests_per_minute: Option<Spread>,
     /// The rate over the control's rate in the same block; as many samples as blocks where both cells are valid.
     pub rate_to_control: Option<Spread>,
-    /// Server CPU time of one request.
+    /// Server CPU time of one request, corrected for the machine's drift.
     pub cost: Option<CostFindings>,
+    /// Server CPU time of one request as measured, µs: at whatever speed the machine had at the time.
+    pub cost_as_measured_us: Option<Spread>,
     /// The cost over the control's cost in the same block; as many samples as blocks where both cells are valid.
     pub cost_to_control: Option<Spread>,
     /// Latency, as wrk corrects it for coordinated omission.
@@ -134,7 +136,11 @@ pub struct InvalidCell {
     pub latency_p99_us: Option<f64>,
 }
 
-/// Server CPU time of one request, µs.
+/// Server CPU time of one request, µs, corrected for the machine's drift.
+///
+/// Each cell's cost is multiplied by the control's median cost over blocks and divided by the control's cost in the
+/// cell's own block. So entrants compare in µs as they do by [`Point::cost_to_control`], though a neighbour slowed the
+/// machine down in some rounds. A control's own cost is left as measured; so is every cost where no block has a control.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct CostFindings {

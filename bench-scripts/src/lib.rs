@@ -14,6 +14,7 @@ pub mod list;
 pub mod load;
 pub mod machine;
 pub mod matrix;
+pub mod memory_file;
 pub mod observe;
 pub mod output;
 pub mod plan;

@@ -77,8 +77,10 @@ pub enum Program {
     },
     /// Anybody else's server.
     Foreign {
-        /// Program and arguments, with `{addr}`, `{port}` and `{threads}` to be filled in. Not given to a shell.
+        /// Program and arguments, with `{addr}`, `{port}`, `{threads}` and `{config}` to be filled in. Not given to a shell.
         command: Vec<String>,
+        /// Content of a file that `{config}` in the command names, with `{addr}`, `{port}` and `{threads}` to be filled in.
+        config: Option<String>,
         /// Status that it must answer with.
         status: u16,
         /// Length of the body that it must answer with, bytes.

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
+use crate::memory_file::MemoryFile;
 use crate::observe::threads::ProcessGroup;
 use crate::process::{NoLine, Process, Stopped, in_words};
 use crate::record::Reason;
@@ -33,6 +34,8 @@ const CONNECT_POLL: Duration = Duration::from_millis(2);
 #[derive(Debug)]
 pub struct Server {
     process: Process,
+    /// The file that it may read at any time.
+    _config: Option<MemoryFile>,
     /// Where it listens.
     pub addr: SocketAddr,
     /// What it said of itself; none of a foreign server.
@@ -55,10 +58,11 @@ impl Server {
 
     /// A rung takes a free port itself and says which.
     fn start_rung(launch: &Launch) -> Result<Self, Reason> {
-        let mut process = launch.start_process((Ipv4Addr::LOCALHOST, 0).into())?;
+        let (mut process, config) = launch.start_process((Ipv4Addr::LOCALHOST, 0).into())?;
         match next_line(&process, START_TIMEOUT) {
             Ok(Line::Listening(hello)) => Ok(Self {
                 process,
+                _config: config,
                 addr: hello.addr,
                 hello: Some(hello),
             }),
@@ -75,7 +79,7 @@ impl Server {
     /// A foreign server is given a port that was free a moment ago, and is ready when it accepts a connection.
     fn start_foreign(launch: &Launch) -> Result<Self, Reason> {
         let addr = free_port().map_err(|error| not_ready(format!("no port is free: {error}")))?;
-        let mut process = launch.start_process(addr)?;
+        let (mut process, config) = launch.start_process(addr)?;
         let deadline = Instant::now() + START_TIMEOUT;
         loop {
             if let Some(status) = process.try_wait() {
@@ -87,6 +91,7 @@ impl Server {
             {
                 return Ok(Self {
                     process,
+                    _config: config,
                     addr,
                     hello: None,
                 });
@@ -204,6 +209,7 @@ mod tests {
         Launch {
             program: "/bin/sh".into(),
             args: vec!["-c".into(), script.into()],
+            config: None,
             threads: 1,
             cpus: None,
             foreign,

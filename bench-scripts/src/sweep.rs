@@ -235,9 +235,9 @@ mod tests {
     fn every_cell_is_measured_once_in_order_and_kept() {
         let interrupt = Interrupt::default();
         let (kept, tally) = schedule(&interrupt, |planned| Ok(scripted(planned, Validity::Valid)));
-        assert_eq!(kept, (0..90).collect::<Vec<_>>());
-        assert_eq!((tally.valid, tally.invalid), (90, 0));
-        assert_eq!((tally.spent.warmup_us, tally.spent.load_us), (90, 180));
+        assert_eq!(kept, (0..150).collect::<Vec<_>>());
+        assert_eq!((tally.valid, tally.invalid), (150, 0));
+        assert_eq!((tally.spent.warmup_us, tally.spent.load_us), (150, 300));
         assert_eq!(tally.outcome(), Outcome::Measured);
     }
 
@@ -248,7 +248,7 @@ mod tests {
             reasons: vec![Reason::NoRequests],
         };
         let (kept, tally) = schedule(&interrupt, |planned| Ok(scripted(planned, invalid.clone())));
-        assert_eq!((kept.len(), tally.invalid), (90, 90));
+        assert_eq!((kept.len(), tally.invalid), (150, 150));
         assert_eq!(tally.outcome(), Outcome::NothingValid);
     }
 

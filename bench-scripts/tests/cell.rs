@@ -135,6 +135,7 @@ fn measure(script: Script, warmup: Duration, flags: &[&str]) -> Result<Cell, Int
     args.extend(flags.iter().map(ToString::to_string));
     let launch = Launch {
         program: common::rung("epoll").to_str().unwrap().into(),
+        config: None,
         args,
         threads: 1,
         cpus: None,

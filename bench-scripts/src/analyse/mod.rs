@@ -120,6 +120,7 @@ fn point(
     let valid: Vec<&Cell> = group.iter().copied().filter(|c| c.is_valid()).collect();
     let client_busy_share = spread_of(&valid, |cell| client_busy_share(run, cell));
     let rate_to_control = block_ratio(&valid, control, Cell::requests_per_minute);
+    let drift = Drift::new(entrant, control);
     Point {
         connections_asked,
         connections: group
@@ -133,8 +134,9 @@ fn point(
             .collect(),
         requests_per_minute: spread_of(&valid, Cell::requests_per_minute),
         rate_to_control,
-        cost: cost_findings(&valid),
-        cost_to_control: block_ratio(&valid, control, |cell| Some(cell.cost()?.total_us())),
+        cost: cost_findings(&valid, &drift),
+        cost_as_measured_us: spread_of(&valid, total_cost),
+        cost_to_control: block_ratio(&valid, control, total_cost),
         latency: latency_findings(&valid),
         resources: resource_findings(run, &entrant.label, &valid),
         client_busy_share,
@@ -161,28 +163,77 @@ fn invalid_cell(cell: &Cell) -> InvalidCell {
     }
 }
 
+fn total_cost(cell: &Cell) -> Option<f64> {
+    cell.cost().map(Cost::total_us)
+}
+
+/// A figure of valid cells, by block.
+fn by_block(cells: &[&Cell], figure: impl Fn(&Cell) -> Option<f64>) -> HashMap<u32, f64> {
+    cells
+        .iter()
+        .filter(|cell| cell.is_valid())
+        .filter_map(|cell| Some((cell.planned.block, figure(cell)?)))
+        .collect()
+}
+
 /// A figure over the control's figure in the same block, summarised over the blocks that have both.
 fn block_ratio(
     valid: &[&Cell],
     control: &[&Cell],
     figure: impl Fn(&Cell) -> Option<f64>,
 ) -> Option<Spread> {
-    let control_by_block: HashMap<u32, f64> = control
-        .iter()
-        .filter(|cell| cell.is_valid())
-        .filter_map(|cell| Some((cell.planned.block, figure(cell)?)))
-        .collect();
+    let control = by_block(control, &figure);
     spread(valid.iter().filter_map(|cell| {
-        let control = *control_by_block.get(&cell.planned.block)?;
+        let control = *control.get(&cell.planned.block)?;
         (control > 0.0).then_some(figure(cell)? / control)
     }))
 }
 
-fn cost_findings(valid: &[&Cell]) -> Option<CostFindings> {
+/// How the machine's speed drifted from block to block, as the control's cost shows it.
+enum Drift {
+    /// Nothing to correct by, or nothing to correct: the control itself.
+    Unknown,
+    /// The control's cost in each block, and its median, µs.
+    Known {
+        by_block: HashMap<u32, f64>,
+        median: f64,
+    },
+}
+
+impl Drift {
+    fn new(entrant: &Entrant, control: &[&Cell]) -> Self {
+        let by_block = by_block(control, total_cost);
+        match spread(by_block.values().copied()) {
+            Some(costs) if !entrant.control => Self::Known {
+                by_block,
+                median: costs.median,
+            },
+            _ => Self::Unknown,
+        }
+    }
+
+    /// What the costs of a cell are to be multiplied by; none where its block has no valid control.
+    fn correction(&self, cell: &Cell) -> Option<f64> {
+        match self {
+            Self::Unknown => Some(1.0),
+            Self::Known { by_block, median } => {
+                let control = *by_block.get(&cell.planned.block)?;
+                (control > 0.0).then_some(median / control)
+            }
+        }
+    }
+}
+
+fn cost_findings(valid: &[&Cell], drift: &Drift) -> Option<CostFindings> {
+    let corrected = |part: fn(Cost) -> f64| {
+        spread_of(valid, |cell| {
+            Some(part(cell.cost()?) * drift.correction(cell)?)
+        })
+    };
     Some(CostFindings {
-        user_us: spread_of(valid, |cell| Some(cell.cost()?.user_us))?,
-        system_us: spread_of(valid, |cell| Some(cell.cost()?.system_us))?,
-        total_us: spread_of(valid, |cell| Some(cell.cost()?.total_us()))?,
+        user_us: corrected(|cost| cost.user_us)?,
+        system_us: corrected(|cost| cost.system_us)?,
+        total_us: corrected(Cost::total_us)?,
     })
 }
 

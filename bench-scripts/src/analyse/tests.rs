@@ -148,7 +148,13 @@ fn ratios_are_taken_inside_a_block() {
     assert_spread(point.rate_to_control, 0.5, 0.5, 0.5, 2);
     assert_spread(point.cost_to_control, 1.5, 1.5, 1.5, 2);
     assert!(!point.limited_by_client);
+    // 1.5 times the control's median of 9 µs, in both blocks.
+    let cost = point.cost.unwrap();
+    assert_spread(Some(cost.total_us), 13.5, 13.5, 13.5, 2);
+    assert_spread(Some(cost.user_us), 4.5, 4.5, 4.5, 2);
+    assert_spread(point.cost_as_measured_us, 13.5, 9.0, 18.0, 2);
     let null = point_of(&findings, "null");
+    assert_spread(null.cost.map(|c| c.total_us), 9.0, 6.0, 12.0, 2);
     assert_spread(null.cost_to_control, 1.0, 1.0, 1.0, 2);
     assert!(
         !null.limited_by_client,
@@ -204,6 +210,8 @@ fn a_block_without_a_valid_control_gives_no_pair() {
     let point = point_of(&findings, "epoll");
     assert_eq!(point.valid_cells, 3);
     assert_spread(point.cost_to_control, 1.5, 1.5, 1.5, 1);
+    assert_spread(point.cost.map(|c| c.total_us), 9.0, 9.0, 9.0, 1);
+    assert_spread(point.cost_as_measured_us, 9.0, 9.0, 9.0, 3);
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn cost_per_request(run: &Run, findings: &Findings) -> Figure {
         title: "Cost per request".to_owned(),
         subtitle: subtitle(
             run,
-            "CPU time of the server; × is the ratio to null in the same round",
+            "CPU time of the server, corrected for the machine's drift; × is the ratio to null in the same round",
         ),
         panels,
         notes: notes(findings),

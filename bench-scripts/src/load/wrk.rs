@@ -1,19 +1,17 @@
 //! wrk, driven through its `done` hook. Its traps are written down in docs/method.md; what each means here stands beside
 //! the line that minds it.
 
-use std::fs::File;
-use std::io::{self, Write};
-use std::os::fd::AsRawFd;
+use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{MemfdFlags, memfd_create};
 use serde::Deserialize;
 
 use super::{Job, LoadError, LoadGenerator, LoadRun};
 use crate::interrupt::Interrupt;
 use crate::ladder;
+use crate::memory_file::MemoryFile;
 use crate::process::{Process, in_words};
 use crate::record::{self, Latency, Load, LoadErrors};
 
@@ -38,7 +36,7 @@ pub struct Wrk {
     headers: Vec<String>,
     cpus: Option<Vec<u32>>,
     /// `done.lua`, in memory: a file would stay behind if we were killed.
-    script: File,
+    script: MemoryFile,
 }
 
 /// Why wrk cannot be used.
@@ -88,7 +86,8 @@ impl Wrk {
         let version = version(&program).map_err(broken)?;
         let sha256 =
             crate::store::sha256_of_file(&program).map_err(|error| broken(error.to_string()))?;
-        let script = script().map_err(WrkError::Script)?;
+        let script =
+            MemoryFile::new("done.lua", include_bytes!("done.lua")).map_err(WrkError::Script)?;
         Ok(Self {
             version,
             sha256,
@@ -121,11 +120,7 @@ impl Wrk {
             format!("{}s", self.timeout_s),
             "--latency".into(),
             "--script".into(),
-            format!(
-                "/proc/{}/fd/{}",
-                std::process::id(),
-                self.script.as_raw_fd()
-            ),
+            self.script.path(),
         ];
         for header in &self.headers {
             args.extend(["--header".into(), header.clone()]);
@@ -193,13 +188,6 @@ impl LoadRun for WrkRun {
             }
         }
     }
-}
-
-/// `done.lua` as a file without a name.
-fn script() -> io::Result<File> {
-    let mut script = File::from(memfd_create("done.lua", MemfdFlags::CLOEXEC)?);
-    script.write_all(include_bytes!("done.lua"))?;
-    Ok(script)
 }
 
 /// wrk prints its version with `--version`, and exits with 1 as it does so.

@@ -47,6 +47,33 @@ pub(super) fn threads(threads: u32) -> Result<(), String> {
     Ok(())
 }
 
+/// A foreign server is told its port in its command or in its configuration.
+pub(super) fn command(words: &[String], config: Option<&str>) -> Result<(), String> {
+    let names = |placeholder: &str| words.iter().any(|word| word.contains(placeholder));
+    match (config, names("{config}")) {
+        (Some(_), false) => {
+            return Err(
+                "`command` must hold {config}: the path of a file with the text of `config`".into(),
+            );
+        }
+        (None, true) => {
+            return Err(
+                "`command` holds {config}, so the entrant needs a `config`: the text of that file"
+                    .into(),
+            );
+        }
+        _ => {}
+    }
+    let says_where = |text: &str| text.contains("{port}") || text.contains("{addr}");
+    if words.iter().any(|word| says_where(word)) || config.is_some_and(says_where) {
+        return Ok(());
+    }
+    Err(
+        "`command` (or its `config`) must hold {port} or {addr}: each run gives the server a free port to listen on"
+            .into(),
+    )
+}
+
 /// `Name: value`. wrk drops any other form without a word.
 pub(super) fn header(header: &str) -> Result<(), String> {
     let well_formed = header.split_once(": ").is_some_and(|(name, value)| {

@@ -78,6 +78,7 @@ struct EntrantTable {
     rung: Option<Spanned<String>>,
     args: Option<Vec<String>>,
     command: Option<Spanned<Value>>,
+    config: Option<String>,
     status: Option<Spanned<u16>>,
     body_bytes: Option<u64>,
 }
@@ -193,11 +194,12 @@ fn entrant(table: EntrantTable, span: &Range<usize>) -> Result<Entrant, At> {
         Some(value) => threads(value)?,
         None => Threads::Count(1),
     };
-    let foreign_only = table.status.is_some() || table.body_bytes.is_some();
+    let foreign_only =
+        table.status.is_some() || table.body_bytes.is_some() || table.config.is_some();
     match (&table.rung, &table.command) {
         (Some(rung), None) if foreign_only => Err(At::new(
             rung.span(),
-            "`status` and `body_bytes` belong to a `command`: what a rung must answer is known",
+            "`config`, `status` and `body_bytes` belong to a `command`: what a rung must answer is known",
         )),
         (Some(name), None) => {
             let name = checked(name, |name| check::rung(name))?;
@@ -217,6 +219,8 @@ fn entrant(table: EntrantTable, span: &Range<usize>) -> Result<Entrant, At> {
         )),
         (None, Some(command)) => {
             let words = words(command)?;
+            check::command(&words, table.config.as_deref())
+                .map_err(|problem| At::new(command.span(), problem))?;
             let body_bytes = table.body_bytes.ok_or_else(|| {
                 At::new(
                     span.clone(),
@@ -227,6 +231,7 @@ fn entrant(table: EntrantTable, span: &Range<usize>) -> Result<Entrant, At> {
                 label: table.label.unwrap_or_else(|| name_of(&words[0])),
                 program: Program::Foreign {
                     command: words,
+                    config: table.config,
                     status: match &table.status {
                         Some(status) => *checked(status, |&status| check::status(status))?,
                         None => 200,
@@ -277,12 +282,6 @@ fn words(command: &Spanned<Value>) -> Result<Vec<String>, At> {
     };
     if words.is_empty() {
         return Err(at("`command` is empty"));
-    }
-    let says_where = |word: &String| word.contains("{port}") || word.contains("{addr}");
-    if !words.iter().any(says_where) {
-        return Err(at(
-            "`command` must hold {port} or {addr}: each run gives the server a free port to listen on",
-        ));
     }
     Ok(words)
 }

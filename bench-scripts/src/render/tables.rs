@@ -40,7 +40,7 @@ pub(super) fn all(findings: &Findings) -> Vec<Table> {
         Table {
             title: "Cost and rate",
             caption: "Medians over rounds. ÷ null: the ratio to the null rung in the same round, its median and range. \
-                      Where a rate is limited by the client, it does not rank servers: the cost does.",
+                      Costs in µs are corrected for the machine's drift by that ratio. Where a rate is limited by the client, it does not rank servers: the cost does.",
             columns: COST_AND_RATE,
             groups: groups(findings, COST_AND_RATE),
         },

@@ -267,7 +267,11 @@ pub(super) fn definitions() -> Vec<Entry> {
         ("block", "every cell of one round, in a random order, the null rung included"),
         ("null", "the control: answers without reading HTTP. The floor of cost, not a contestant"),
         ("ceiling", "what the load generator reaches against null in this very sweep"),
-        ("cost", "CPU time of the server per request, in user space and in the kernel, µs"),
+        (
+            "cost",
+            "CPU time of the server per request, in user space and in the kernel, µs, corrected for the machine's drift: times \
+             null's median cost, over null's cost in the same block. As measured it is in cells.csv",
+        ),
         (
             "client-limited",
             "the load generator's CPUs are at least 95% busy, or the rate is at least 90% of null's: the rate is the load \

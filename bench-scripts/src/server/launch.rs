@@ -1,9 +1,11 @@
 //! How an entrant is started.
 
+use std::io;
 use std::net::SocketAddr;
 
 use crate::ladder::{self, NotFound};
 use crate::matrix::{Entrant, Program};
+use crate::memory_file::MemoryFile;
 use crate::process::Process;
 use crate::record::Reason;
 
@@ -15,8 +17,10 @@ const DEFAULT_BACKLOG: u32 = 4096;
 pub struct Launch {
     /// The program's path.
     pub program: String,
-    /// Its arguments, `{addr}`, `{port}` and `{threads}` still in place.
+    /// Its arguments, `{addr}`, `{port}`, `{threads}` and `{config}` still in place.
     pub args: Vec<String>,
+    /// What the file at `{config}` holds, `{addr}`, `{port}` and `{threads}` still in place.
+    pub config: Option<String>,
     /// Server threads.
     pub threads: u32,
     /// Its CPUs; none where nothing is pinned.
@@ -37,7 +41,7 @@ impl Launch {
         threads: u32,
         connections: u32,
     ) -> Result<Self, NotFound> {
-        let (program, args, foreign) = match &entrant.program {
+        let (program, args, config, foreign) = match &entrant.program {
             Program::Rung { name, args: own } => {
                 let flags = ["--listen", "{addr}", "--threads", "{threads}"];
                 let mut args: Vec<String> = flags.map(String::from).into();
@@ -45,17 +49,21 @@ impl Launch {
                     args.extend(["--backlog".into(), connections.to_string()]);
                 }
                 args.extend(own.iter().cloned());
-                (ladder::program_of(name)?, args, false)
+                (ladder::program_of(name)?, args, None, false)
             }
-            Program::Foreign { command, .. } => (
+            Program::Foreign {
+                command, config, ..
+            } => (
                 ladder::foreign_program(&command[0])?,
                 command[1..].to_vec(),
+                config.clone(),
                 true,
             ),
         };
         Ok(Self {
             program: program.to_string_lossy().into_owned(),
             args,
+            config,
             threads,
             cpus,
             foreign,
@@ -70,21 +78,36 @@ impl Launch {
         command
     }
 
-    /// Starts it, to listen on `addr`.
+    /// Starts it, to listen on `addr`. The file, if there is one, is to be kept as long as the process lives.
     ///
     /// # Errors
     ///
     /// [`Reason::ServerNotReady`].
-    pub(super) fn start_process(&self, addr: SocketAddr) -> Result<Process, Reason> {
-        let fill = |arg: &String| {
-            arg.replace("{addr}", &addr.to_string())
+    pub(super) fn start_process(
+        &self,
+        addr: SocketAddr,
+    ) -> Result<(Process, Option<MemoryFile>), Reason> {
+        let fill = |text: &str| {
+            text.replace("{addr}", &addr.to_string())
                 .replace("{port}", &addr.port().to_string())
                 .replace("{threads}", &self.threads.to_string())
         };
-        let args: Vec<_> = self.args.iter().map(fill).collect();
-        Process::start(&self.program, &args, self.cpus.as_deref()).map_err(|error| {
-            super::not_ready(format!("{} could not be started: {error}", self.program))
-        })
+        let failed = |what: &str, error: io::Error| super::not_ready(format!("{what}: {error}"));
+        let config = self
+            .config
+            .as_ref()
+            .map(|text| MemoryFile::new("config", fill(text).as_bytes()))
+            .transpose()
+            .map_err(|error| failed("its configuration could not be kept in memory", error))?;
+        let path = config.as_ref().map(MemoryFile::path).unwrap_or_default();
+        let args: Vec<_> = self
+            .args
+            .iter()
+            .map(|arg| fill(arg).replace("{config}", &path))
+            .collect();
+        let process = Process::start(&self.program, &args, self.cpus.as_deref())
+            .map_err(|error| failed(&format!("{} could not be started", self.program), error))?;
+        Ok((process, config))
     }
 }
 
@@ -98,14 +121,15 @@ mod tests {
     fn placeholders_are_filled_in() {
         let entrant = Entrant {
             program: Program::Foreign {
-                command: vec!["/bin/echo".into(), "{addr} {port} {threads}".into()],
+                command: vec!["/bin/cat".into(), "{config}".into()],
+                config: Some("{addr} {port} {threads}\n".into()),
                 status: 200,
                 body_bytes: 1,
             },
             ..Entrant::rung("mio")
         };
         let launch = Launch::of(&entrant, None, 3, 1).unwrap();
-        let mut process = launch
+        let (mut process, _config) = launch
             .start_process("127.0.0.1:81".parse().unwrap())
             .unwrap();
         process.wait(Duration::from_secs(5)).unwrap();

@@ -42,6 +42,7 @@ fn defaults_are_filled_in_and_the_control_is_added() {
         matrix.entrants[2].program,
         Program::Foreign {
             command: vec!["srv".into(), "--port".into(), "{port}".into()],
+            config: None,
             status: 200,
             body_bytes: 5
         }
@@ -106,6 +107,22 @@ fn entrants_are_checked() {
         ("rung = \"mio\"\nstatus = 200", 8, "belong to a `command`"),
         ("command = \"x\"\nbody_bytes = 1", 8, "{port} or {addr}"),
         ("command = \"x {port}\"", 7, "body_bytes"),
+        (
+            "command = \"x {config}\"\nbody_bytes = 1",
+            8,
+            "needs a `config`",
+        ),
+        (
+            "command = \"x {port}\"\nconfig = \"y\"\nbody_bytes = 1",
+            8,
+            "must hold {config}",
+        ),
+        (
+            "command = \"x {config}\"\nconfig = \"y\"\nbody_bytes = 1",
+            8,
+            "{port} or {addr}",
+        ),
+        ("rung = \"mio\"\nconfig = \"y\"", 8, "belong to a `command`"),
         ("command = \"x '{port}\"\nbody_bytes = 1", 8, "quote"),
         ("command = [1]\nbody_bytes = 1", 8, "strings"),
         (
