@@ -9,7 +9,7 @@ use crate::cell::Bench;
 use crate::interrupt::{Interrupt, Interrupted};
 use crate::matrix::Matrix;
 use crate::progress::{Progress, in_words};
-use crate::record::{Cell, PlannedCell, Run, Spent};
+use crate::record::{Cell, PlannedCell, Run};
 use crate::store::{Store, StoreError};
 use crate::{output, plan};
 use setup::Setup;
@@ -44,8 +44,6 @@ struct Tally {
     valid: usize,
     invalid: usize,
     interrupted: bool,
-    /// Summed over all cells.
-    spent: Spent,
 }
 
 /// Measures a matrix, and reports.
@@ -63,7 +61,10 @@ pub fn run(options: Options, interrupt: &Interrupt) -> anyhow::Result<Outcome> {
     if tally.cells() == 0 {
         return Ok(nothing_kept());
     }
-    conclude(store.dir(), &tally, begun.elapsed())
+    let matrix = &setup.run.matrix;
+    let loading = Duration::from_secs(u64::from(matrix.warmup_s + matrix.duration_s));
+    let overhead = overhead(loading * u32::try_from(tally.cells())?, begun.elapsed());
+    conclude(store.dir(), &tally, begun.elapsed(), overhead)
 }
 
 fn nothing_kept() -> Outcome {
@@ -138,10 +139,6 @@ impl Tally {
         } else {
             self.invalid += 1;
         }
-        self.spent.start_us += cell.spent.start_us;
-        self.spent.warmup_us += cell.spent.warmup_us;
-        self.spent.load_us += cell.spent.load_us;
-        self.spent.stop_us += cell.spent.stop_us;
     }
 
     fn cells(&self) -> usize {
@@ -160,7 +157,12 @@ impl Tally {
 }
 
 /// Renders what is there, and says what came out.
-fn conclude(dir: &Path, tally: &Tally, elapsed: Duration) -> anyhow::Result<Outcome> {
+fn conclude(
+    dir: &Path,
+    tally: &Tally,
+    elapsed: Duration,
+    overhead: f64,
+) -> anyhow::Result<Outcome> {
     if tally.interrupted {
         // Before it is rendered: the user may have no patience for that.
         eprintln!(
@@ -179,16 +181,15 @@ fn conclude(dir: &Path, tally: &Tally, elapsed: Duration) -> anyhow::Result<Outc
     eprintln!(
         "{} in all, {:.0}% of it outside warm-ups and windows",
         in_words(elapsed),
-        100.0 * overhead(tally, elapsed)
+        100.0 * overhead
     );
     output::report(dir)?;
     Ok(tally.outcome())
 }
 
-/// The share of the time that was neither warm-up nor measured load.
-fn overhead(tally: &Tally, elapsed: Duration) -> f64 {
-    let measuring = Duration::from_micros(tally.spent.warmup_us + tally.spent.load_us);
-    1.0 - measuring.as_secs_f64() / elapsed.as_secs_f64()
+/// The share of the time that was neither warm-up nor measured load, as long as the matrix asks for both.
+fn overhead(loading: Duration, elapsed: Duration) -> f64 {
+    1.0 - loading.as_secs_f64() / elapsed.as_secs_f64()
 }
 
 #[cfg(test)]
@@ -196,7 +197,7 @@ mod tests {
     use std::cell::RefCell;
 
     use super::*;
-    use crate::record::{Reason, Validity};
+    use crate::record::{Reason, Spent, Validity};
 
     fn scripted(planned: &PlannedCell, validity: Validity) -> Cell {
         Cell {
@@ -207,11 +208,7 @@ mod tests {
             server: None,
             client: None,
             system: None,
-            spent: Spent {
-                warmup_us: 1,
-                load_us: 2,
-                ..Spent::default()
-            },
+            spent: Spent::default(),
         }
     }
 
@@ -237,7 +234,6 @@ mod tests {
         let (kept, tally) = schedule(&interrupt, |planned| Ok(scripted(planned, Validity::Valid)));
         assert_eq!(kept, (0..150).collect::<Vec<_>>());
         assert_eq!((tally.valid, tally.invalid), (150, 0));
-        assert_eq!((tally.spent.warmup_us, tally.spent.load_us), (150, 300));
         assert_eq!(tally.outcome(), Outcome::Measured);
     }
 
