@@ -36,14 +36,14 @@ pub enum StoreError {
     Taken(PathBuf),
     /// It cannot be written to.
     #[error(
-        "{} cannot be written ({source}): give a directory of yours with --out; in a container, mount one that its user may write (such as `docker run --user \"$(id -u):$(id -g)\" -v \"$PWD/results:/results\" …`)",
+        "{} cannot be written ({error}): give a directory of yours with --out; in a container, mount one that its user may write: mkdir -p results && docker run --user \"$(id -u):$(id -g)\" -v \"$PWD/results:/results\" …",
         path.display()
     )]
     Unwritable {
         /// What could not be written.
         path: PathBuf,
-        /// Why.
-        source: io::Error,
+        /// Why. The message holds it, so it is not told again as the cause.
+        error: io::Error,
     },
 }
 
@@ -66,7 +66,7 @@ impl Store {
         }
         let unwritable = |path: &Path| {
             let path = path.to_owned();
-            move |source| StoreError::Unwritable { path, source }
+            move |error| StoreError::Unwritable { path, error }
         };
         fs::create_dir_all(&dir).map_err(unwritable(&dir))?;
         let path = dir.join(CELLS_FILE);
@@ -97,9 +97,9 @@ impl Store {
             file.write_all(&line(serde_json::to_vec_pretty(run))?)?;
             file.sync_data()
         };
-        write().map_err(|source| StoreError::Unwritable {
+        write().map_err(|error| StoreError::Unwritable {
             path: path.clone(),
-            source,
+            error,
         })
     }
 
@@ -114,9 +114,9 @@ impl Store {
             self.cells.write_all(&line(serde_json::to_vec(cell))?)?;
             self.cells.sync_data()
         };
-        write().map_err(|source| StoreError::Unwritable {
+        write().map_err(|error| StoreError::Unwritable {
             path: self.dir.join(CELLS_FILE),
-            source,
+            error,
         })?;
         self.kept += 1;
         if self.kept == 1 && self.is_latest {

@@ -17,15 +17,15 @@ use crate::ladder;
 pub enum MatrixError {
     /// Neither a built-in matrix nor a file that can be read.
     #[error(
-        "there is no matrix `{name}`: built-in ones are {builtin}; as a file it cannot be read ({source})"
+        "there is no matrix `{name}`: built-in ones are {builtin}; as a file it cannot be read ({error})"
     )]
     Unreadable {
         /// As it was asked for.
         name: String,
         /// The names that would have been right.
         builtin: String,
-        /// Why it cannot be read as a file.
-        source: io::Error,
+        /// Why it cannot be read as a file. The message holds it, so it is not told again as the cause.
+        error: io::Error,
     },
     /// Its text is not a matrix.
     #[error("{origin}:{line}: {problem}")]
@@ -101,10 +101,10 @@ impl At {
 /// Reads the matrix in the file `path`.
 pub(super) fn read(path: &Path, builtin: &str) -> Result<Matrix, MatrixError> {
     let origin = path.display().to_string();
-    let text = fs::read_to_string(path).map_err(|source| MatrixError::Unreadable {
+    let text = fs::read_to_string(path).map_err(|error| MatrixError::Unreadable {
         name: origin.clone(),
         builtin: builtin.into(),
-        source,
+        error,
     })?;
     parse(&origin, &text)
 }
