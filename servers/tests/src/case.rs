@@ -360,18 +360,25 @@ impl Case {
             .any(|step| matches!(step, Step::Process(_)))
     }
 
-    /// The differences declared in this case.
-    pub fn differences(&self) -> impl Iterator<Item = Difference> {
+    /// The differences declared in this case, each once: of several steps, each may differ for the same reason.
+    #[must_use]
+    pub fn differences(&self) -> Vec<Difference> {
         let stepwise = self.steps.iter().filter_map(|step| match step {
             Step::Expect(_, expectation) => Some(&expectation.differences),
             _ => None,
         });
         let stepwise = stepwise.flatten().map(|(kind, _, why)| (*kind, *why));
-        let exempt = self.exempt.iter().copied();
-        stepwise.chain(exempt).map(|(kind, why)| Difference {
-            case: self.name,
-            kind,
-            why,
-        })
+        let mut differences = Vec::new();
+        for (kind, why) in stepwise.chain(self.exempt.iter().copied()) {
+            let difference = Difference {
+                case: self.name,
+                kind,
+                why,
+            };
+            if !differences.contains(&difference) {
+                differences.push(difference);
+            }
+        }
+        differences
     }
 }

@@ -128,7 +128,9 @@ impl<'a> Run<'a> {
             }
             Step::Expect(pace, expectation) => {
                 let (expected, why) = expectation.of(self.kind);
-                self.reasons.extend(why);
+                // Of several steps, each may differ for the same reason.
+                self.reasons
+                    .extend(why.filter(|why| !self.reasons.contains(why)));
                 expect(self.wire()?, expected, *pace)?;
             }
             Step::Process(step) => self.process_step(step)?,

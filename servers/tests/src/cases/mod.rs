@@ -28,10 +28,7 @@ pub fn cases() -> Vec<Case> {
 /// Every declared difference, in the order of the table.
 #[must_use]
 pub fn differences() -> Vec<Difference> {
-    cases()
-        .iter()
-        .flat_map(|case| case.differences().collect::<Vec<_>>())
-        .collect()
+    cases().iter().flat_map(Case::differences).collect()
 }
 
 /// A GET of HTTP/1.1 that keeps the connection.
