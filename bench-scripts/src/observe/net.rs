@@ -1,5 +1,6 @@
 //! What the kernel knows of connections: /proc/net/{tcp,tcp6,sockstat,sockstat6,netstat,snmp} (proc_pid_net(5)).
 
+use std::collections::HashSet;
 use std::{fs, io};
 
 /// State of an established connection, `TCP_ESTABLISHED` of the kernel's tcp_states.h, as those files write it.
@@ -18,15 +19,17 @@ pub fn established(port: u16) -> io::Result<u32> {
     Ok(version_4 + count_established(&version_6, port))
 }
 
+/// The kernel writes the table piece by piece, and a socket that moves meanwhile (as others open and close) can stand in
+/// it twice: so different peers are counted, not lines.
 fn count_established(table: &str, port: u16) -> u32 {
     let port = format!(":{port:04X}");
-    let is_one = |line: &&str| {
+    let peer = |line: &str| -> Option<String> {
         let mut words = line.split_whitespace().skip(1);
-        words.next().is_some_and(|local| local.ends_with(&port))
-            && words.nth(1) == Some(ESTABLISHED)
+        let (local, peer, state) = (words.next()?, words.next()?, words.next()?);
+        (local.ends_with(&port) && state == ESTABLISHED).then(|| peer.to_owned())
     };
-    let count = table.lines().skip(1).filter(is_one).count();
-    u32::try_from(count).unwrap_or(u32::MAX)
+    let peers: HashSet<String> = table.lines().skip(1).filter_map(peer).collect();
+    u32::try_from(peers.len()).unwrap_or(u32::MAX)
 }
 
 /// TCP sockets in use and in TIME_WAIT on this system. Cheap, whatever their number.
@@ -107,7 +110,8 @@ mod tests {
              1: 0100007F:4826 0100007F:C001 01 00000000:00000000 00:00000000\n\
              2: 0100007F:C001 0100007F:4826 01 00000000:00000000 00:00000000\n\
              3: 0100007F:4826 0100007F:C002 06 00000000:00000000 00:00000000\n\
-             4: 0100007F:4827 0100007F:C003 01 00000000:00000000 00:00000000\n";
+             4: 0100007F:4827 0100007F:C003 01 00000000:00000000 00:00000000\n\
+             5: 0100007F:4826 0100007F:C001 01 00000000:00000000 00:00000000\n";
         assert_eq!(count_established(table, 18470), 1);
         assert_eq!(count_established("", 18470), 0);
     }
