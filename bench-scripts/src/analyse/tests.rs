@@ -1,10 +1,11 @@
 //! Made cells with known answers.
 
 use super::*;
+use crate::findings::Bound;
 use crate::record::{Latency, Load, Reason, System, Validity};
 
 /// The committed made run: its entrants and machine; cells come from the tests.
-fn run(connections: &[u32]) -> Run {
+pub(super) fn run(connections: &[u32]) -> Run {
     let text = include_str!("../../tests/data/made/run.json");
     let mut run: Run = serde_json::from_str(text).unwrap();
     run.matrix.connections = connections.to_vec();
@@ -12,7 +13,13 @@ fn run(connections: &[u32]) -> Run {
 }
 
 /// A valid cell: `requests` in 2 s of load and in 1 s of window, at `cost_us` each, two thirds of it in the kernel.
-fn cell(entrant: &str, connections: u32, block: u32, requests: u64, cost_us: u64) -> Cell {
+pub(super) fn cell(
+    entrant: &str,
+    connections: u32,
+    block: u32,
+    requests: u64,
+    cost_us: u64,
+) -> Cell {
     let usage = Usage {
         window_us: 1_000_000,
         cpu_us: requests * cost_us,
@@ -147,7 +154,7 @@ fn ratios_are_taken_inside_a_block() {
     let point = point_of(&findings, "epoll");
     assert_spread(point.rate_to_control, 0.5, 0.5, 0.5, 2);
     assert_spread(point.cost_to_control, 1.5, 1.5, 1.5, 2);
-    assert!(!point.limited_by_client);
+    assert_eq!(point.bound_by, Some(Bound::Neither));
     // 1.5 times the control's median of 9 µs, in both blocks.
     let cost = point.cost.unwrap();
     assert_spread(Some(cost.total_us), 13.5, 13.5, 13.5, 2);
@@ -156,8 +163,9 @@ fn ratios_are_taken_inside_a_block() {
     let null = point_of(&findings, "null");
     assert_spread(null.cost.map(|c| c.total_us), 9.0, 6.0, 12.0, 2);
     assert_spread(null.cost_to_control, 1.0, 1.0, 1.0, 2);
-    assert!(
-        !null.limited_by_client,
+    assert_eq!(
+        null.bound_by,
+        Some(Bound::Neither),
         "a control is not measured against itself"
     );
     assert_spread(
@@ -215,20 +223,75 @@ fn a_block_without_a_valid_control_gives_no_pair() {
 }
 
 #[test]
-fn a_rate_near_the_ceiling_or_a_busy_client_is_the_clients_limit() {
+fn a_rate_near_the_ceiling_or_a_busy_client_is_bound_by_the_client() {
     let near = [
         cell("null", 100, 0, 10_000, 6),
         cell("epoll", 100, 0, 9_000, 9),
         cell("axum", 100, 0, 8_900, 9),
     ];
     let findings = analyse(&run(&[100]), &near);
-    assert!(point_of(&findings, "epoll").limited_by_client);
-    assert!(!point_of(&findings, "axum").limited_by_client);
+    assert_eq!(point_of(&findings, "epoll").bound_by, Some(Bound::Client));
+    assert_eq!(point_of(&findings, "axum").bound_by, Some(Bound::Neither));
 
     let mut busy = cell("axum", 100, 0, 100, 9);
     busy.client.as_mut().unwrap().cpu_us = 950_000;
     let findings = analyse(&run(&[100]), &[cell("null", 100, 0, 10_000, 6), busy]);
-    assert!(point_of(&findings, "axum").limited_by_client);
+    assert_eq!(point_of(&findings, "axum").bound_by, Some(Bound::Client));
+    assert_eq!(
+        point_of(&findings, "mio").bound_by,
+        None,
+        "no cell, no bound"
+    );
+}
+
+/// Both sides full: the control shows whether the client could do more.
+#[test]
+fn of_two_full_sides_the_ceiling_tells_which_is_the_bound() {
+    let full = |entrant: &str, requests: u64| {
+        let mut cell = cell(entrant, 100, 0, requests, 1);
+        cell.client.as_mut().unwrap().cpu_us = 990_000;
+        cell.server.as_mut().unwrap().usage.cpu_us = 990_000;
+        cell
+    };
+    let cells = [
+        full("null", 100_000),
+        full("mio", 95_000),
+        full("axum", 60_000),
+    ];
+    let findings = analyse(&run(&[100]), &cells);
+    assert_eq!(point_of(&findings, "null").bound_by, Some(Bound::Client));
+    assert_eq!(point_of(&findings, "mio").bound_by, Some(Bound::Client));
+    assert_eq!(point_of(&findings, "axum").bound_by, Some(Bound::Server));
+}
+
+#[test]
+fn a_machine_that_takes_time_away_is_the_bound() {
+    let mut throttled = invalid(cell("axum", 100, 0, 100, 9));
+    throttled.system.as_mut().unwrap().throttled_us = 500_000;
+    let mut stolen = invalid(cell("mio", 100, 0, 100, 9));
+    stolen.system.as_mut().unwrap().steal_percent = 40.0;
+    let findings = analyse(&run(&[100]), &[throttled, stolen]);
+    assert_eq!(point_of(&findings, "axum").bound_by, Some(Bound::Quota));
+    assert_eq!(point_of(&findings, "mio").bound_by, Some(Bound::Noise));
+}
+
+/// Nothing is pinned: neither side fills all CPUs, but both together do.
+#[test]
+fn sides_that_share_full_cpus_are_told_apart_by_the_ceiling() {
+    let mut run = run(&[100]);
+    run.cpu_plan.pinned = false;
+    run.cpu_plan.server = vec![0, 1];
+    run.cpu_plan.client = vec![0, 1];
+    let shared = |entrant: &str, requests: u64| {
+        let mut cell = cell(entrant, 100, 0, requests, 1);
+        cell.client.as_mut().unwrap().cpu_us = 900_000;
+        cell.server.as_mut().unwrap().usage.cpu_us = 900_000;
+        cell.system.as_mut().unwrap().other_cpu_us = 150_000;
+        cell
+    };
+    let cells = [shared("null", 100_000), shared("axum", 60_000)];
+    let findings = analyse(&run, &cells);
+    assert_eq!(point_of(&findings, "axum").bound_by, Some(Bound::Server));
 }
 
 #[test]
@@ -263,4 +326,141 @@ fn an_entrant_is_compared_with_the_control_of_as_many_threads() {
     };
     assert_eq!(compared("axum").as_deref(), Some("null"));
     assert_eq!(compared("axum all").as_deref(), Some("null all"));
+}
+
+/// Costs of null and epoll at two counts, in so many blocks; the figures of `at(block)` are epoll's cost, µs.
+fn cells_of(blocks: u32, at: impl Fn(u32) -> u64) -> Vec<Cell> {
+    let mut cells = Vec::new();
+    for block in 0..blocks {
+        for connections in [100, 200] {
+            cells.push(cell(
+                "null",
+                connections,
+                block,
+                10_000,
+                1000 + u64::from(block % 2),
+            ));
+            cells.push(cell("epoll", connections, block, 10_000, at(block)));
+        }
+    }
+    for (index, cell) in cells.iter_mut().enumerate() {
+        cell.planned.index = index;
+    }
+    cells
+}
+
+#[test]
+fn a_cell_far_off_is_an_outlier_and_stays() {
+    let cells = cells_of(8, |block| {
+        if block == 5 {
+            1500
+        } else {
+            1100 + u64::from(block)
+        }
+    });
+    let findings = analyse(&run(&[100, 200]), &cells);
+    let found: Vec<_> = findings
+        .outliers
+        .iter()
+        .map(|o| (o.index, o.block))
+        .collect();
+    assert_eq!(found, [(21, 5), (23, 5)]);
+    assert_eq!(findings.outliers[0].entrant, "epoll");
+    assert!((findings.outliers[0].cost_to_median - 1.36).abs() < 0.01);
+    assert_eq!(findings.entrants[1].points[0].valid_cells, 8);
+    let quiet = analyse(
+        &run(&[100, 200]),
+        &cells_of(8, |block| 1100 + u64::from(block)),
+    );
+    assert_eq!(quiet.outliers, []);
+}
+
+#[test]
+fn drift_is_the_course_of_the_control() {
+    let mut cells = cells_of(3, |_| 1100);
+    for cell in &mut cells {
+        let usage = &mut cell.server.as_mut().unwrap().usage;
+        let slow = [1, 2, 1][cell.planned.block as usize];
+        usage.user_us = 10_000_000 * slow / 3;
+        usage.system_us = 10_000_000 * slow * 2 / 3;
+    }
+    let drift = analyse(&run(&[100, 200]), &cells).drift.unwrap();
+    assert_eq!(drift.control, "null");
+    let course: Vec<f64> = drift.blocks.iter().map(|b| b.cost_to_median).collect();
+    assert!(
+        (course[0] - 1.0).abs() < 1e-6 && (course[1] - 2.0).abs() < 1e-6,
+        "{course:?}"
+    );
+}
+
+/// With a single round no point has noise of its own; without an A/A pair nothing is said.
+#[test]
+fn one_round_alone_proves_nothing() {
+    let findings = analyse(&run(&[100, 200]), &cells_of(1, |_| 9000));
+    let point = point_of(&findings, "epoll");
+    assert_eq!(point.intervals, Intervals::default());
+    assert!(!findings.comparisons[0].cost.is_told());
+    assert_eq!(findings.drift, None);
+}
+
+/// With a single round and an A/A pair, its spread over the connection counts stands in for everybody's.
+#[test]
+fn one_round_with_a_pair_of_equals_tells_large_differences() {
+    let counts = [100, 200, 300, 400, 500, 600];
+    let mut run = run(&counts);
+    run.matrix.entrants[2].label = "epoll (again)".into();
+    run.matrix.entrants[2].repeat_of = Some("epoll".into());
+    let mut cells = Vec::new();
+    for (position, connections) in (0..).zip(counts) {
+        for (label, cost) in [
+            ("null", 1000),
+            ("epoll", 1100),
+            ("hyper", 1105),
+            ("axum", 1600),
+        ] {
+            cells.push(cell(label, connections, 0, 10_000, cost));
+        }
+        let off = if position % 2 == 0 { 1090 } else { 1110 };
+        cells.push(cell("epoll (again)", connections, 0, 10_000, off));
+    }
+    let findings = analyse(&run, &cells);
+    for at in &findings.comparisons {
+        assert_eq!(at.cost.ties, [vec!["epoll", "hyper"], vec!["axum"]]);
+    }
+    let interval = point_of(&findings, "axum")
+        .intervals
+        .cost_to_control
+        .unwrap();
+    assert!(interval.low > 1.5 && interval.high < 1.7, "{interval:?}");
+    let floor = findings.noise_floor.unwrap();
+    assert!((0.009..0.012).contains(&floor.cost_share), "{floor:?}");
+}
+
+/// A difference that is certain, but less than what equal servers differ by, is a tie.
+#[test]
+fn what_the_noise_floor_covers_is_a_tie() {
+    let mut run = run(&[100, 200]);
+    run.matrix.entrants[2].label = "epoll (again)".into();
+    run.matrix.entrants[2].repeat_of = Some("epoll".into());
+    let ties = |again: u64| {
+        let mut cells = cells_of(6, |block| 1100 + u64::from(block % 2));
+        let of_epoll = cells
+            .iter()
+            .filter(|c| c.planned.entrant == "epoll")
+            .cloned();
+        let others: Vec<Cell> = of_epoll
+            .flat_map(|epoll| {
+                let (connections, block) = (epoll.planned.connections, epoll.planned.block);
+                let noise = u64::from(block % 3);
+                [
+                    cell("hyper", connections, block, 10_000, 1140 + noise),
+                    cell("epoll (again)", connections, block, 10_000, again + noise),
+                ]
+            })
+            .collect();
+        cells.extend(others);
+        analyse(&run, &cells).comparisons[0].cost.ties.clone()
+    };
+    assert_eq!(ties(1101), [vec!["epoll"], vec!["hyper"]]);
+    assert_eq!(ties(1170), [vec!["epoll", "hyper"]]);
 }

@@ -95,16 +95,16 @@ pub struct Series {
     pub invalid: Vec<(f64, f64)>,
 }
 
-/// A median over rounds, with its range.
+/// A median over rounds, with its 95% interval or its range, as the figure's subtitle says.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlotPoint {
     /// Connections.
     pub x: f64,
     /// The median.
     pub y: f64,
-    /// The smallest of the rounds.
+    /// Lower end.
     pub low: f64,
-    /// The largest of the rounds.
+    /// Upper end.
     pub high: f64,
 }
 
@@ -137,9 +137,9 @@ pub struct Bar {
 pub struct BarValue {
     /// Lengths of its parts, from the axis outwards. They add up to the median.
     pub parts: Vec<f64>,
-    /// The smallest of the rounds.
+    /// Lower end of its interval or range, as the figure's subtitle says.
     pub low: f64,
-    /// The largest of the rounds.
+    /// Upper end.
     pub high: f64,
     /// What is written at its end.
     pub text: String,
