@@ -2,7 +2,7 @@
 
 use super::scale::Scale;
 use super::{Axis, Tick};
-use crate::findings::{Findings, Interval, InvalidCell, Point, Spread};
+use crate::findings::{Bound, Findings, Interval, InvalidCell, Point, Spread};
 use crate::quantity::{self, Quantity};
 
 /// One figure of a point, and the same of an invalid cell.
@@ -13,6 +13,8 @@ pub(super) struct Measure {
     pub(super) of_point: fn(&Point) -> Option<Spread>,
     /// What is drawn around the median.
     pub(super) around: Around,
+    /// Whether a point's value is the load generator's: it is drawn pale.
+    pub(super) of_client: fn(&Point) -> bool,
     /// What an invalid cell shows.
     pub(super) of_invalid: fn(&InvalidCell) -> Option<f64>,
     /// How its values are written.
@@ -31,6 +33,7 @@ pub(super) const RATE: Measure = Measure {
     axis: "requests per minute",
     of_point: |point| point.requests_per_minute,
     around: Around::Interval(|point| point.intervals.requests_per_minute),
+    of_client: |point| point.bound_by == Some(Bound::Client),
     of_invalid: |cell| cell.requests_per_minute,
     quantity: Quantity::Count,
 };
@@ -39,6 +42,7 @@ pub(super) const COST: Measure = Measure {
     axis: "server CPU time per request",
     of_point: |point| Some(point.cost?.total_us),
     around: Around::Interval(|point| point.intervals.cost_us),
+    of_client: |_| false,
     of_invalid: |cell| cell.cost_us,
     quantity: Quantity::Micros,
 };
@@ -47,6 +51,7 @@ pub(super) const P50: Measure = Measure {
     axis: "latency",
     of_point: |point| Some(point.latency?.p50_us),
     around: Around::Range,
+    of_client: |_| false,
     of_invalid: |cell| cell.latency_p50_us,
     quantity: Quantity::Micros,
 };
@@ -55,6 +60,7 @@ pub(super) const P99: Measure = Measure {
     axis: "latency",
     of_point: |point| Some(point.latency?.p99_us),
     around: Around::Range,
+    of_client: |_| false,
     of_invalid: |cell| cell.latency_p99_us,
     quantity: Quantity::Micros,
 };

@@ -11,7 +11,7 @@ pub mod png;
 pub mod scale;
 pub mod svg;
 
-use palette::Style;
+use palette::{PALE, Rgb, Style};
 use scale::Scale;
 
 use crate::quantity::Quantity;
@@ -106,6 +106,8 @@ pub struct PlotPoint {
     pub low: f64,
     /// Upper end.
     pub high: f64,
+    /// Drawn pale: the load generator's value, not the server's.
+    pub pale: bool,
 }
 
 /// A bar per entrant along a common, zero-based axis.
@@ -145,6 +147,14 @@ pub struct BarValue {
     pub text: String,
     /// A second remark, such as the ratio to the control.
     pub remark: Option<String>,
+}
+
+impl PlotPoint {
+    /// Its marker's colour in a series of that colour.
+    #[must_use]
+    pub fn colour(&self, of_series: Rgb) -> Rgb {
+        of_series.tint(if self.pale { PALE } else { 0.0 })
+    }
 }
 
 impl Series {

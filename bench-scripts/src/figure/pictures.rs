@@ -22,11 +22,12 @@ pub fn all(run: &Run, findings: &Findings) -> Vec<Figure> {
 }
 
 fn requests_per_minute(run: &Run, findings: &Findings) -> Figure {
-    let plot = if is_curve(findings) {
+    let (plot, mark) = if is_curve(findings) {
         let scale = RATE.scale_from_zero(findings);
-        Plot::Curves(curves(findings, &RATE, scale, "ceiling"))
+        let curves = curves(findings, &RATE, scale, "ceiling");
+        (Plot::Curves(curves), "pale")
     } else {
-        Plot::Bars(plain_bars(findings, &RATE, "ceiling"))
+        (Plot::Bars(plain_bars(findings, &RATE, "ceiling")), "*")
     };
     Figure {
         name: "requests-per-minute",
@@ -34,7 +35,7 @@ fn requests_per_minute(run: &Run, findings: &Findings) -> Figure {
         subtitle: subtitle(
             run,
             "95% interval",
-            "near the ceiling the load generator sets the rate, not the server",
+            &format!("{mark}: the load generator set the rate, not the server"),
         ),
         panels: vec![Panel {
             heading: heading_of_counts(findings),
@@ -200,6 +201,7 @@ fn stretches(entrant: &EntrantFindings, measure: &Measure) -> Vec<Vec<PlotPoint>
             y,
             low,
             high,
+            pale: (measure.of_client)(point),
         })
     };
     entrant
@@ -270,7 +272,7 @@ fn plain_bars(findings: &Findings, measure: &Measure, control_is: &str) -> Bars 
             low,
             high,
             text: measure.quantity.write(median),
-            remark: None,
+            remark: (measure.of_client)(point).then(|| "*".to_owned()),
         })
     })
 }
