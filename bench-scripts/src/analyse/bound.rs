@@ -1,5 +1,7 @@
 //! What set a point's rate: the server, the client, the quota, or noise.
 
+use std::collections::HashSet;
+
 use super::spread::spread_of;
 use crate::check::{STEAL_BOUND_PERCENT, THROTTLED_BOUND_PERCENT};
 use crate::findings::{Bound, CEILING_SHARE, FULL_SHARE, Interval};
@@ -51,8 +53,7 @@ fn by_sides(sides: &Sides, valid: &[&Cell]) -> Bound {
 
 /// Share of all CPUs that both sides and everybody else used together, where nothing is pinned.
 fn machine_busy(plan: &CpuPlan, cells: &[&Cell]) -> Option<f64> {
-    let cpus: std::collections::HashSet<u32> =
-        plan.server.iter().chain(&plan.client).copied().collect();
+    let cpus: HashSet<u32> = plan.server.iter().chain(&plan.client).copied().collect();
     median_of(cells, |cell| {
         let (server, client) = (cell.server.as_ref()?.usage, cell.client?);
         let used_us = server.cpu_us + client.cpu_us + cell.system?.other_cpu_us;

@@ -3,9 +3,11 @@
 use super::intervals::{LogInterval, Noise, Sample};
 use super::logs::Logs;
 use super::noise::{self, Group};
+use super::spread::spread;
 use super::{Index, control_of, ties, total_cost};
 use crate::findings::{
     Bound, Comparisons, Drift, EntrantFindings, Interval, Intervals, NoiseFloor, Outlier, Point,
+    Spread,
 };
 use crate::matrix::Entrant;
 use crate::record::{Cell, Run};
@@ -41,39 +43,20 @@ impl<'a> Estimates<'a> {
 
     /// The intervals of a point's medians, entrant and connection count given by their positions.
     pub(super) fn intervals(&self, entrant: usize, count: usize, point: &Point) -> Intervals {
-        let rate = |log: LogInterval, unit: f64| {
-            let median = point.requests_per_minute?.median;
-            Some(log.of_figure(unit, median))
-        };
-        let cost = |log: LogInterval, unit: f64| {
-            let median = point.cost?.total_us.median;
-            Some(log.of_figure(unit, median))
-        };
-        let rate_ratio = self.rate.of_ratio(entrant, count);
-        let cost_ratio = self.cost.of_ratio(entrant, count);
-        let to_control = |log: Option<LogInterval>, median: Option<f64>| -> Option<Interval> {
-            Some(log?.of_figure(1.0, median?))
-        };
+        let median = |spread: Option<Spread>| spread.map(|spread| spread.median);
+        let (rate, cost) = (&self.rate, &self.cost);
+        let rate_median = median(point.requests_per_minute);
+        let cost_median = median(point.cost.map(|cost| cost.total_us));
         Intervals {
-            requests_per_minute: match (self.rate.of_direct(entrant, count), rate_ratio) {
-                (_, Some(ratio)) if self.rate.ratio_is_quieter() => {
-                    let unit = self.rate.control_median(entrant, count);
-                    unit.and_then(|unit| rate(ratio, unit))
-                }
-                (direct, _) => direct.and_then(|direct| rate(direct, 1.0)),
-            },
-            rate_to_control: to_control(rate_ratio, point.rate_to_control.map(|s| s.median)),
-            cost_us: match cost_ratio {
-                Some(ratio) => {
-                    let unit = self.cost.control_median(entrant, count);
-                    unit.and_then(|unit| cost(ratio, unit))
-                }
-                None => {
-                    let direct = self.cost.of_direct(entrant, count);
-                    direct.and_then(|direct| cost(direct, 1.0))
-                }
-            },
-            cost_to_control: to_control(cost_ratio, point.cost_to_control.map(|s| s.median)),
+            requests_per_minute: rate.interval(
+                entrant,
+                count,
+                rate_median,
+                rate.ratio_is_quieter(),
+            ),
+            rate_to_control: rate.ratio_interval(entrant, count, median(point.rate_to_control)),
+            cost_us: cost.interval(entrant, count, cost_median, true),
+            cost_to_control: cost.ratio_interval(entrant, count, median(point.cost_to_control)),
         }
     }
 
@@ -202,9 +185,33 @@ impl Figure {
             })
     }
 
-    fn of_direct(&self, entrant: usize, count: usize) -> Option<LogInterval> {
-        let sample = Sample::of(self.logs.point(entrant, count))?;
-        self.direct?.interval(&sample)
+    /// The interval that goes with a median in the figure's own unit: by the ratio to the control, times the control's median,
+    /// or as measured; as measured too where there is no ratio.
+    fn interval(
+        &self,
+        entrant: usize,
+        count: usize,
+        median: Option<f64>,
+        by_ratio: bool,
+    ) -> Option<Interval> {
+        let of_ratio = self.of_ratio(entrant, count).filter(|_| by_ratio);
+        let of_ratio = of_ratio.zip(self.control_median(entrant, count));
+        let as_measured = || {
+            let sample = Sample::of(self.logs.point(entrant, count))?;
+            Some((self.direct?.interval(&sample)?, 1.0))
+        };
+        let (log, unit) = of_ratio.or_else(as_measured)?;
+        Some(log.of_figure(unit, median?))
+    }
+
+    /// The interval that goes with the median of the ratio to the control.
+    fn ratio_interval(
+        &self,
+        entrant: usize,
+        count: usize,
+        median: Option<f64>,
+    ) -> Option<Interval> {
+        Some(self.of_ratio(entrant, count)?.of_figure(1.0, median?))
     }
 
     fn of_ratio(&self, entrant: usize, count: usize) -> Option<LogInterval> {
@@ -222,7 +229,7 @@ impl Figure {
     /// The median of the control's figure in an entrant's blocks.
     fn control_median(&self, entrant: usize, count: usize) -> Option<f64> {
         let control = self.logs.point(self.controls[entrant]?, count);
-        super::spread(control.values().map(|log| log.exp())).map(|spread| spread.median)
+        spread(control.values().map(|log| log.exp())).map(|spread| spread.median)
     }
 }
 

@@ -131,6 +131,7 @@ impl Noise {
         };
         let freedom = (self.freedom + own).min(self.most_freedom);
         let t = StudentsT::new(0.0, 1.0, freedom).ok()?;
+        let variance = variance.max(ROUNDING_VARIANCE);
         Some(((variance / sample.blocks as f64).sqrt(), t))
     }
 

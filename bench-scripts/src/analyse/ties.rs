@@ -9,6 +9,8 @@
 //! than one group: H.-P. Piepho, "An algorithm for a letter-based representation of all-pairwise comparisons", Journal
 //! of Computational and Graphical Statistics 13 (2004).
 
+use std::cmp::Ordering;
+
 use super::intervals::{Noise, Sample};
 use super::logs::{Blocks, Logs};
 use super::spread::spread;
@@ -51,35 +53,44 @@ pub(super) fn compare(
             noise?.chance_of(&pair.sample)
         })
         .collect();
-    let proven = holm(&chances);
     let found: Vec<bool> = pairs
         .iter()
-        .zip(proven)
-        .map(|(pair, proven)| proven && pair.sample.mean.abs() > floor)
+        .zip(holm(&chances))
+        .map(|(pair, holds)| holds && pair.sample.mean.abs() > floor)
         .collect();
     (0..logs.counts())
         .map(|count| {
-            let here = || pairs.iter().zip(&found).filter(|(p, _)| p.count == count);
-            let differ: Vec<(usize, usize)> = here()
-                .filter(|(_, found)| **found)
-                .map(|(pair, _)| (pair.a, pair.b))
-                .collect();
-            let present: Vec<usize> = (0..contestants.len())
-                .filter(|&c| !logs.point(contestants[c].0, count).is_empty())
-                .collect();
-            let mean = |c: usize| Sample::of(logs.point(contestants[c].0, count)).map(|s| s.mean);
-            let label = |c: usize| contestants[c].1.to_owned();
-            Compared {
-                ties: groups(present, &differ, |c| mean(c).unwrap_or(f64::INFINITY))
-                    .into_iter()
-                    .map(|group| group.into_iter().map(label).collect())
-                    .collect(),
-                pairs: here()
-                    .map(|(pair, found)| comparison(pair, *found, noise, label))
-                    .collect(),
-            }
+            let here = pairs.iter().zip(found.iter().copied());
+            let here: Vec<(&Pair, bool)> = here.filter(|(pair, _)| pair.count == count).collect();
+            let mean_of =
+                |c: usize| Sample::of(logs.point(contestants[c].0, count)).map(|s| s.mean);
+            let means: Vec<Option<f64>> = (0..contestants.len()).map(mean_of).collect();
+            compared(&here, &means, noise, |c| contestants[c].1.to_owned())
         })
         .collect()
+}
+
+/// The pairs of one connection count, each with whether it differs, and the means of all contestants there.
+fn compared(
+    pairs: &[(&Pair, bool)],
+    means: &[Option<f64>],
+    noise: Option<Noise>,
+    label: impl Fn(usize) -> String,
+) -> Compared {
+    let differ = pairs.iter().filter(|(_, found)| *found);
+    let differ: Vec<(usize, usize)> = differ.map(|(pair, _)| (pair.a, pair.b)).collect();
+    let present = (0..means.len()).filter(|&c| means[c].is_some()).collect();
+    let groups = groups(present, &differ, |c| means[c].unwrap_or(f64::INFINITY));
+    Compared {
+        ties: groups
+            .into_iter()
+            .map(|group| group.into_iter().map(&label).collect())
+            .collect(),
+        pairs: pairs
+            .iter()
+            .map(|(pair, found)| comparison(pair, *found, noise, &label))
+            .collect(),
+    }
 }
 
 fn pairs(logs: &Logs, contestants: &[(usize, &str)]) -> Vec<Pair> {
@@ -165,23 +176,8 @@ fn groups(
         groups = largest(split.collect());
     }
     groups.retain(|group| !group.is_empty());
-    groups.sort_by(|a, b| {
-        let least = |group: &[usize]| {
-            group
-                .iter()
-                .map(|m| figure(*m))
-                .fold(f64::INFINITY, f64::min)
-        };
-        let most = |group: &[usize]| {
-            group
-                .iter()
-                .map(|m| figure(*m))
-                .fold(f64::NEG_INFINITY, f64::max)
-        };
-        least(a)
-            .total_cmp(&least(b))
-            .then(most(a).total_cmp(&most(b)))
-    });
+    let least = |group: &[usize]| group.iter().map(|m| figure(*m)).reduce(f64::min);
+    groups.sort_by(|a, b| least(a).partial_cmp(&least(b)).unwrap_or(Ordering::Equal));
     groups
 }
 

@@ -321,3 +321,92 @@ fn sentence(text: &str) -> String {
         .map_or_else(String::new, |c| c.to_uppercase().collect());
     format!("{first}{}.", letters.as_str())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::analyse::analyse;
+    use crate::report;
+
+    fn pair(a: &str, b: &str, less: Option<&str>) -> Comparison {
+        Comparison {
+            a: a.into(),
+            b: b.into(),
+            ratio: 1.25,
+            interval: Some(Interval {
+                low: 1.0,
+                high: 2.0,
+            }),
+            blocks: 5,
+            less: less.map(str::to_owned),
+        }
+    }
+
+    fn labels(leaders: Leaders) -> Vec<String> {
+        match leaders {
+            Leaders::Nobody => Vec::new(),
+            Leaders::Labels(labels) => labels,
+        }
+    }
+
+    /// c is proven to cost more, and to answer more; b ties with both.
+    #[test]
+    fn whoever_is_not_proven_to_be_behind_leads() {
+        let compared = Compared {
+            ties: Vec::new(),
+            pairs: vec![
+                pair("a", "b", None),
+                pair("a", "c", Some("a")),
+                pair("b", "c", None),
+            ],
+        };
+        assert_eq!(labels(leaders_of(&compared, &COST)), ["a", "b"]);
+        assert_eq!(labels(leaders_of(&compared, &RATE)), ["b", "c"]);
+        let all_tie = Compared {
+            ties: Vec::new(),
+            pairs: vec![pair("a", "b", None)],
+        };
+        assert!(leaders_of(&all_tie, &COST) == Leaders::Nobody);
+    }
+
+    #[test]
+    fn a_ratio_is_told_from_the_leaders_side() {
+        let told = |leader| times(&pair("a", "b", Some(leader)), leader).unwrap();
+        assert_eq!(told("a"), "b 1.25 (1.00 to 2.00)");
+        assert_eq!(told("b"), "a 0.80 (0.50 to 1.00)");
+    }
+
+    #[test]
+    fn the_rate_leads_only_where_no_client_set_it() {
+        let made = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/made");
+        let record = report::read(&made).unwrap();
+        let mut findings = analyse(&record.run, &record.cells);
+        assert!(sentences(&findings)[0].contains("CPU time per request"));
+        for entrant in &mut findings.entrants {
+            for point in &mut entrant.points {
+                point.bound_by = Some(Bound::Server);
+            }
+        }
+        let sentences = sentences(&findings);
+        assert!(
+            sentences[0].contains("requests per minute"),
+            "{}",
+            sentences[0]
+        );
+        assert!(
+            sentences[1].contains("CPU time per request"),
+            "{}",
+            sentences[1]
+        );
+    }
+
+    #[test]
+    fn lists_read_as_english() {
+        let counts = at_counts(&[100, 172, 1000], false);
+        assert_eq!(counts, "at 100, 172 and 1,000 connections");
+        assert_eq!(at_counts(&[100, 172], true), "at every connection count");
+        assert_eq!(sentence("one; two"), "One; two.");
+    }
+}

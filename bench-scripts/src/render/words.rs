@@ -57,9 +57,19 @@ pub(super) fn headline(run: &Run) -> String {
         1 => "one round".to_owned(),
         rounds => format!("{rounds} rounds"),
     };
+    let repeats = matrix
+        .entrants
+        .iter()
+        .filter(|e| e.repeat_of.is_some())
+        .count();
+    let twice = if repeats > 0 {
+        ", one of them twice,"
+    } else {
+        ""
+    };
     format!(
-        "{} entrants at {counts}, {rounds} of {} s per cell, on {}.",
-        matrix.entrants.len(),
+        "{} entrants{twice} at {counts}, {rounds} of {} s per cell, on {}.",
+        matrix.entrants.len() - repeats,
         matrix.duration_s,
         run.machine.cpu_model
     )
@@ -218,9 +228,14 @@ pub(super) fn method(run: &Run) -> Vec<String> {
         format!(
             "The cells of one round form a block, in random order (seed {}), and every block holds the null rung: it answers \
              without reading HTTP, so it shows what the load generator and the kernel alone can do. Ratios are taken inside a \
-             block first, and summarised over blocks afterwards; that cancels slow changes of the machine.",
+             block first, and summarised over blocks afterwards; that cancels slow changes of the machine. Where an entrant is there \
+             twice, how far it lies from itself is the noise floor.",
             run.seed
         ),
+        "Intervals are 95% intervals of Student's t, of logarithms over blocks, with variances drawn towards what is typical of \
+         the run (Smyth, 2004). All pairs of entrants are compared at each connection count; Holm's procedure (1979) keeps the chance of \
+         one false difference or more in a whole run at 5%, and a difference below the noise floor is a tie."
+            .to_owned(),
         "Cost is CPU time from the scheduler's own accounts, between two moments inside the load, over the requests that the \
          server counted in between; accepting the connections is not part of it. The rate is the load generator's count over \
          its own time."
