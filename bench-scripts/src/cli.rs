@@ -100,7 +100,7 @@ struct SweepArgs {
     /// Directory to write to [default: results/<UTC time>-<matrix>, with results/latest pointing to it]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Labels of the matrix's entrants to measure, or rungs to add; the null rung is always measured
+    /// Labels of the matrix's entrants to measure, or rungs to add; the null rung is always measured, and one entrant twice
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     entrants: Option<Vec<String>>,
     /// Connection counts, instead of the matrix's; ascending

@@ -20,8 +20,120 @@ pub struct Findings {
     pub cells: CellCounts,
     /// What the load generator reached against each control, per connection count, ascending.
     pub ceilings: Vec<Ceiling>,
+    /// How far one server, entered twice, lay from itself; none where the matrix enters none twice, or too little was valid.
+    pub noise_floor: Option<NoiseFloor>,
+    /// How the machine's speed changed over the run; none without valid cells of a control in two blocks.
+    pub drift: Option<Drift>,
+    /// Cells far off the others of their point. They stay in every figure.
+    pub outliers: Vec<Outlier>,
     /// The entrants, in the matrix's order: from the bottom of the ladder to its top.
     pub entrants: Vec<EntrantFindings>,
+    /// Which contestants differ, per connection count, ascending.
+    pub comparisons: Vec<Comparisons>,
+}
+
+/// The noise floor: the same server entered twice (A/A), compared with itself in every block at every connection count.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct NoiseFloor {
+    /// Label of the entrant that is there twice.
+    pub entrant: String,
+    /// Its second label.
+    pub again: String,
+    /// Pairs of valid cells that it rests on.
+    pub pairs: u64,
+    /// Cost: the largest difference that the 95% interval of the two's ratio allows, as a share (0.02 for 2%).
+    pub cost_share: f64,
+    /// Rate: the same.
+    pub rate_share: f64,
+}
+
+/// How the machine's speed changed over the run, as the control's cost shows it.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Drift {
+    /// Label of the control.
+    pub control: String,
+    /// Its cost in each block over its median cost, as the geometric mean over connection counts: 1.1 for a block in which everything cost 10%
+    /// more. Ascending by block; blocks without a valid cell of it are left out.
+    pub blocks: Vec<BlockSpeed>,
+}
+
+/// One block's cost of the control.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct BlockSpeed {
+    /// The block, from 0.
+    pub block: u32,
+    /// The control's cost over its median.
+    pub cost_to_median: f64,
+}
+
+/// A valid cell far off the others of its point.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Outlier {
+    /// Position in the sweep, from 0.
+    pub index: usize,
+    /// The block (round) it belongs to, from 0.
+    pub block: u32,
+    /// The entrant's label.
+    pub entrant: String,
+    /// Connections asked for.
+    pub connections_asked: u32,
+    /// Its cost over its point's median cost, both as ratios to the control of the block.
+    pub cost_to_median: f64,
+}
+
+/// Which contestants differ at one connection count.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Comparisons {
+    /// Connections asked for.
+    pub connections_asked: u32,
+    /// By cost.
+    pub cost: Compared,
+    /// By rate. Two rates that the client limits are a tie.
+    pub rate: Compared,
+}
+
+/// Contestants compared by one figure.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Compared {
+    /// Groups of labels: no two members of a group are proven to differ. Whoever ties with two that differ is in more than one
+    /// group. First the group with the smallest figure; inside a group the matrix's order, which is no ranking.
+    pub ties: Vec<Vec<String>>,
+    /// Every pair that has a block with both cells valid.
+    pub pairs: Vec<Comparison>,
+}
+
+/// Two contestants at one connection count.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Comparison {
+    /// Label of the one that stands first in the matrix.
+    pub a: String,
+    /// Label of the other.
+    pub b: String,
+    /// b ÷ a inside a block, median over blocks.
+    pub ratio: f64,
+    /// 95% interval of the ratio, of this pair taken alone.
+    pub interval: Option<Interval>,
+    /// Blocks that it rests on.
+    pub blocks: u64,
+    /// Label of the one whose figure is less; none is a tie. In a whole run the chance that one of these or more is false is 5%.
+    pub less: Option<String>,
+}
+
+/// A 95% interval.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Interval {
+    /// Its lower end.
+    pub low: f64,
+    /// Its upper end.
+    pub high: f64,
 }
 
 /// How many cells the findings rest on.
@@ -54,6 +166,8 @@ pub struct Ceiling {
 pub struct EntrantFindings {
     /// The name in tables and legends.
     pub label: String,
+    /// Label of the entrant that this one is a second time (A/A).
+    pub repeat_of: Option<String>,
     /// What ran: a rung's name, or a foreign server's program. Variants of one program differ in label and flags.
     pub program: String,
     /// Whether it is the control of its blocks, a contestant, or somebody else's server.
@@ -75,6 +189,16 @@ pub enum Role {
     Rung,
     /// Anybody else's server: its bytes were checked for status and length only.
     Foreign,
+    /// An entrant for the second time, for the noise floor. Not a contestant.
+    Again,
+}
+
+impl Role {
+    /// True for what the sweep compares.
+    #[must_use]
+    pub fn is_contestant(self) -> bool {
+        matches!(self, Self::Rung | Self::Foreign)
+    }
 }
 
 /// One entrant at one connection count.
@@ -99,21 +223,53 @@ pub struct Point {
     pub cost_as_measured_us: Option<Spread>,
     /// The cost over the control's cost in the same block; as many samples as blocks where both cells are valid.
     pub cost_to_control: Option<Spread>,
+    /// 95% intervals of the medians above.
+    pub intervals: Intervals,
     /// Latency, as wrk corrects it for coordinated omission.
     pub latency: Option<LatencyFindings>,
     /// What the server occupied.
     pub resources: Option<ResourceFindings>,
     /// Share of the CPUs that its threads can use that the load generator was on, 0 to 1.
     pub client_busy_share: Option<Spread>,
-    /// True where the load generator, not the server, set the rate: its CPUs were at least
-    /// [`CLIENT_BUSY_SHARE`] busy, or the rate is at least [`CEILING_SHARE`] of the control's. Such a rate ranks nothing.
-    pub limited_by_client: bool,
+    /// What set the rate; none where no cell was measured, or none is valid.
+    pub bound_by: Option<Bound>,
 }
 
-/// Share of its CPUs' time from which on the load generator counts as the limit, 0 to 1.
-pub const CLIENT_BUSY_SHARE: f64 = 0.95;
+/// 95% intervals of a point's medians. None where the noise is not known: one round only, or no valid cell.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Intervals {
+    /// Of the rate: as measured, or of the ratio to the control times the control's median rate, whichever is narrower in
+    /// this run.
+    pub requests_per_minute: Option<Interval>,
+    /// Of the rate's ratio to the control; none for a control.
+    pub rate_to_control: Option<Interval>,
+    /// Of the cost, µs: the ratio's, times the control's median cost. A control's own is as measured.
+    pub cost_us: Option<Interval>,
+    /// Of the cost's ratio to the control; none for a control.
+    pub cost_to_control: Option<Interval>,
+}
 
-/// Share of the control's rate from which on the load generator counts as the limit, 0 to 1.
+/// What set a point's rate.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Bound {
+    /// The server: its CPUs were full.
+    Server,
+    /// The load generator: its CPUs were full, or its rate against the control was all but reached. Such a rate ranks nothing.
+    Client,
+    /// The control group's CPU quota stopped the processes.
+    Quota,
+    /// Not told: the hypervisor took the CPUs' time, or the intervals are too wide.
+    Noise,
+    /// Neither side: both waited, as with few connections.
+    Neither,
+}
+
+/// Share of its CPUs' time from which on a side counts as full, 0 to 1.
+pub const FULL_SHARE: f64 = 0.95;
+
+/// Share of the control's rate from which on a rate counts as the ceiling's, 0 to 1.
 pub const CEILING_SHARE: f64 = 0.90;
 
 /// A cell that no figure rests on.
@@ -196,6 +352,14 @@ pub struct Spread {
     pub max: f64,
     /// How many values there were.
     pub samples: u64,
+}
+
+impl Compared {
+    /// True where the noise of at least one pair is known: else its ties are ignorance.
+    #[must_use]
+    pub fn is_told(&self) -> bool {
+        self.pairs.iter().any(|pair| pair.interval.is_some())
+    }
 }
 
 impl Findings {

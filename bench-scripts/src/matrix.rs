@@ -62,6 +62,9 @@ pub struct Entrant {
     pub threads: Threads,
     /// True for the null rung: the control of each block, not a contestant.
     pub control: bool,
+    /// Label of the entrant that this one is a second time (A/A): how far the two lie apart is the noise of the
+    /// measurement. Not a contestant. None for every other entrant.
+    pub repeat_of: Option<String>,
 }
 
 /// What is started for an entrant.
@@ -180,9 +183,13 @@ impl Matrix {
     }
 
     /// The entrants that are the control or are asked for, in the matrix's order; rungs that it lacks come last.
+    ///
+    /// The repeated entrant stays so where it is asked for; else the first contestant is.
     fn chosen(&self, labels: &[String]) -> Result<Vec<Entrant>, String> {
-        let asked = |entrant: &Entrant| entrant.control || labels.contains(&entrant.label);
-        let mut entrants: Vec<_> = self.entrants.iter().filter(|e| asked(e)).cloned().collect();
+        let asked = |entrant: &&Entrant| {
+            entrant.repeat_of.is_none() && (entrant.control || labels.contains(&entrant.label))
+        };
+        let mut entrants: Vec<_> = self.entrants.iter().filter(asked).cloned().collect();
         for label in labels {
             if entrants.iter().any(|entrant| &entrant.label == label) {
                 continue;
@@ -198,7 +205,9 @@ impl Matrix {
             }
             entrants.push(Entrant::rung(label));
         }
-        Ok(entrants)
+        let repeated = self.entrants.iter().find_map(|e| e.repeat_of.as_deref());
+        let repeated = repeated.filter(|label| entrants.iter().any(|e| e.label == *label));
+        with_repeat(entrants, repeated)
     }
 
     /// The largest connection count.
@@ -220,8 +229,47 @@ impl Entrant {
             },
             threads: Threads::Count(1),
             control: name == ladder::CONTROL,
+            repeat_of: None,
         }
     }
+
+    /// True for what a sweep compares: neither the control nor the entrant that is there a second time.
+    #[must_use]
+    pub fn is_contestant(&self) -> bool {
+        !self.control && self.repeat_of.is_none()
+    }
+
+    /// The same server under a second name.
+    fn again(&self) -> Self {
+        Self {
+            label: format!("{} (again)", self.label),
+            repeat_of: Some(self.label.clone()),
+            ..self.clone()
+        }
+    }
+}
+
+/// The entrants with one contestant of them a second time, right behind itself: the one of that label, else the first.
+/// Without a contestant there is none to repeat.
+fn with_repeat(mut entrants: Vec<Entrant>, label: Option<&str>) -> Result<Vec<Entrant>, String> {
+    let wanted = |e: &Entrant| e.is_contestant() && label.is_none_or(|label| e.label == label);
+    let Some(position) = entrants.iter().position(wanted) else {
+        return match label {
+            Some(label) => Err(format!(
+                "there is no contestant `{label}` to be entered again: name one of the matrix's entrants, but not the null rung"
+            )),
+            None => Ok(entrants),
+        };
+    };
+    let again = entrants[position].again();
+    if entrants.iter().any(|e| e.label == again.label) {
+        return Err(format!(
+            "the label `{}` is kept for the entrant that is measured a second time: choose another",
+            again.label
+        ));
+    }
+    entrants.insert(position + 1, again);
+    Ok(entrants)
 }
 
 impl Threads {
@@ -246,6 +294,8 @@ mod tests {
         for matrix in Matrix::builtin() {
             let controls = matrix.entrants.iter().filter(|entrant| entrant.control);
             assert_eq!(controls.count(), 1, "{}", matrix.name);
+            let repeats = matrix.entrants.iter().filter(|e| e.repeat_of.is_some());
+            assert_eq!(repeats.count(), 1, "{}", matrix.name);
         }
     }
 
@@ -262,12 +312,33 @@ mod tests {
         matrix.entrants.retain(|entrant| entrant.label != "mio");
         let matrix = matrix.with(overrides).unwrap();
         let labels: Vec<_> = matrix.entrants.iter().map(|e| e.label.as_str()).collect();
-        assert_eq!(labels, ["null", "axum", "mio"]);
+        assert_eq!(labels, ["null", "axum", "axum (again)", "mio"]);
         assert_eq!(
             (matrix.connections.as_slice(), matrix.duration_s),
             (&[4][..], 3)
         );
         assert!(!matrix.pinned);
+    }
+
+    #[test]
+    fn the_repeated_entrant_stays_the_repeated_one() {
+        let overrides = |labels: &[&str]| Overrides {
+            entrants: Some(labels.iter().map(ToString::to_string).collect()),
+            ..Overrides::default()
+        };
+        let repeated = |matrix: Matrix| -> Vec<String> {
+            let entrants = matrix.entrants.into_iter();
+            entrants.filter_map(|e| e.repeat_of).collect()
+        };
+        let mut matrix = Matrix::find("quick").unwrap();
+        matrix.entrants.retain(|e| e.repeat_of.is_none());
+        matrix.entrants = with_repeat(matrix.entrants, Some("hyper")).unwrap();
+        let both = matrix.clone().with(overrides(&["epoll", "hyper"]));
+        assert_eq!(repeated(both.unwrap()), ["hyper"]);
+        let without = matrix.clone().with(overrides(&["mio", "axum"]));
+        assert_eq!(repeated(without.unwrap()), ["mio"]);
+        let control_alone = matrix.with(overrides(&["null"]));
+        assert_eq!(repeated(control_alone.unwrap()), [""; 0]);
     }
 
     #[test]

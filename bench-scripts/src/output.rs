@@ -18,7 +18,7 @@ pub fn line(text: impl Display) -> io::Result<()> {
     }
 }
 
-/// Renders the run in `dir`, and prints its table and where its report is.
+/// Renders the run in `dir`, and prints its table, what it says, and where its report is.
 ///
 /// # Errors
 ///
@@ -29,6 +29,10 @@ pub fn report(dir: &Path) -> anyhow::Result<()> {
         eprintln!("{warning}");
     }
     line(report::terminal_table(&rendered.findings))?;
+    line(format_args!(
+        "\n{}\n",
+        report::terminal_sentences(&rendered.findings)
+    ))?;
     line(format_args!(
         "report: {}",
         dir.join("report.html").display()

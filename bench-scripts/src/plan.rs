@@ -43,7 +43,10 @@ pub fn effective_connections(asked: u32, threads: u32) -> Result<u32, TooFewConn
 }
 
 /// Every cell in the order in which it is measured: block by block, each block with every entrant at every connection
-/// count once, in an order that `seed` decides.
+/// count once. `seed` decides the order of the counts, and of the entrants at each count.
+///
+/// The cells of one count follow each other, since they are what is compared: a machine's speed changes less in seconds
+/// than in the minute that a block takes (a randomised complete block design, with a count of a round as its block).
 ///
 /// # Errors
 ///
@@ -56,9 +59,11 @@ pub fn order(
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut order = Vec::with_capacity(cells(matrix));
     for block in 0..matrix.rounds {
-        let begin = order.len();
-        for entrant in &matrix.entrants {
-            for &asked in &matrix.connections {
+        let mut counts = matrix.connections.clone();
+        counts.shuffle(&mut rng);
+        for asked in counts {
+            let begin = order.len();
+            for entrant in &matrix.entrants {
                 order.push(PlannedCell {
                     index: 0,
                     block,
@@ -67,8 +72,8 @@ pub fn order(
                     connections: effective_connections(asked, load_threads)?,
                 });
             }
+            order[begin..].shuffle(&mut rng);
         }
-        order[begin..].shuffle(&mut rng);
     }
     for (index, cell) in order.iter_mut().enumerate() {
         cell.index = index;
@@ -148,6 +153,12 @@ mod tests {
         );
         assert!(order.iter().enumerate().all(|(i, cell)| cell.index == i));
         assert!(order.is_sorted_by_key(|cell| cell.block));
+        let same_place = |a: &PlannedCell, b: &PlannedCell| {
+            (a.block, a.connections_asked) == (b.block, b.connections_asked)
+        };
+        let stretches = order.chunk_by(same_place).count();
+        let counts = matrix.connections.len() * matrix.rounds as usize;
+        assert_eq!(stretches, counts, "the cells of a count follow each other");
     }
 
     #[test]

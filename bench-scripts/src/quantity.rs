@@ -44,6 +44,12 @@ pub fn percent(share: f64) -> String {
     format!("{:.0}%", share * 100.0)
 }
 
+/// A share from 0 to 1, to the tenth of a percent: `1.8%`.
+#[must_use]
+pub fn fine_percent(share: f64) -> String {
+    format!("{:.1}%", share * 100.0)
+}
+
 /// A whole number with its thousands set apart: `10,000`.
 #[must_use]
 pub fn whole(value: u64) -> String {

@@ -16,7 +16,7 @@ use crate::findings::Findings;
 use crate::record::{Cell, Run, SCHEMA_VERSION};
 use crate::render::{self, Report};
 
-pub use crate::render::terminal_table;
+pub use crate::render::{terminal_sentences, terminal_table};
 
 /// Name of the file that says what was to be measured.
 pub const RUN_FILE: &str = "run.json";

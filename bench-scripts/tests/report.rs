@@ -60,6 +60,47 @@ fn text_renderings_are_as_reviewed() {
         insta::assert_snapshot!(name, rendered(&dir, name));
     }
     insta::assert_snapshot!("terminal", report::terminal_table(&rendering.findings));
+    insta::assert_snapshot!("sentences", report::terminal_sentences(&rendering.findings));
+}
+
+/// Enters epoll a second time: with mio's cells, which are not far off.
+fn enter_epoll_twice(dir: &TempDir) {
+    edit(dir, report::RUN_FILE, |text| {
+        let mut run: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let again = &mut run["matrix"]["entrants"][2];
+        assert_eq!(again["label"], "mio");
+        again["label"] = "epoll (again)".into();
+        again["repeat_of"] = "epoll".into();
+        again["program"]["rung"]["name"] = "epoll".into();
+        run.to_string()
+    });
+    edit(dir, report::CELLS_FILE, |text| {
+        text.replace("\"entrant\":\"mio\"", "\"entrant\":\"epoll (again)\"")
+    });
+}
+
+#[test]
+fn a_pair_of_equals_gives_the_noise_floor_and_is_no_contestant() {
+    let dir = copy();
+    enter_epoll_twice(&dir);
+    let findings = render(dir.path()).unwrap().findings;
+    let floor = findings.noise_floor.as_ref().unwrap();
+    assert_eq!(
+        (floor.entrant.as_str(), floor.again.as_str(), floor.pairs),
+        ("epoll", "epoll (again)", 11)
+    );
+    let compared: Vec<&str> = findings.comparisons[0]
+        .cost
+        .pairs
+        .iter()
+        .flat_map(|pair| [pair.a.as_str(), pair.b.as_str()])
+        .collect();
+    assert_eq!(
+        compared,
+        ["epoll", "hyper", "epoll", "axum", "hyper", "axum"]
+    );
+    insta::assert_snapshot!("terminal-again", report::terminal_table(&findings));
+    insta::assert_snapshot!("sentences-again", report::terminal_sentences(&findings));
 }
 
 #[test]
@@ -143,7 +184,7 @@ fn the_page_holds_what_a_reader_needs() {
         "socket errors: 0 connect, 512 read, 0 write, 3 timeout",
         "the hypervisor took 23.4%",
         "Made-up Processor 9000",
-        "client-limited",
+        "The noise floor was not measured",
         "id=\"plot-requests-per-minute-0\"",
         "<noscript>",
         "prefers-color-scheme: dark",

@@ -3,19 +3,29 @@
 //! Medians are taken over rounds. Ratios to the control are taken inside each block first and summarised afterwards,
 //! which cancels whatever changed between blocks (a neighbour on the machine, a clock that throttles).
 
+mod bound;
+mod estimates;
+mod intervals;
+mod logs;
+mod noise;
+#[cfg(test)]
+mod simulation;
 mod spread;
 #[cfg(test)]
 mod tests;
+mod ties;
 
 use std::collections::HashMap;
 
 use crate::findings::{
-    CEILING_SHARE, CLIENT_BUSY_SHARE, Ceiling, CellCounts, CostFindings, EntrantFindings, Findings,
-    InvalidCell, LatencyFindings, Point, ResourceFindings, Role, Spread,
+    Ceiling, CellCounts, CostFindings, EntrantFindings, Findings, Interval, Intervals, InvalidCell,
+    LatencyFindings, Point, ResourceFindings, Role, Spread,
 };
 use crate::matrix::{Entrant, Program};
 use crate::record::{Cell, Cost, Latency, Run, Server, Usage};
 
+use bound::{Sides, bound_by};
+use estimates::Estimates;
 use spread::{spread, spread_of};
 
 /// What the cells of a run say.
@@ -24,12 +34,11 @@ use spread::{spread, spread_of};
 #[must_use]
 pub fn analyse(run: &Run, cells: &[Cell]) -> Findings {
     let index = Index::new(cells);
-    let entrants: Vec<EntrantFindings> = run
-        .matrix
-        .entrants
-        .iter()
-        .map(|entrant| entrant_findings(run, &index, entrant))
+    let estimates = Estimates::new(run, &index);
+    let entrants: Vec<EntrantFindings> = (0..run.matrix.entrants.len())
+        .map(|position| entrant_findings(run, &index, &estimates, position))
         .collect();
+    let noise_floor = estimates.noise_floor();
     Findings {
         schema: run.schema,
         matrix: run.matrix.name.clone(),
@@ -39,6 +48,10 @@ pub fn analyse(run: &Run, cells: &[Cell]) -> Findings {
             valid: cells.iter().filter(|cell| cell.is_valid()).count() as u64,
         },
         ceilings: ceilings(&entrants),
+        drift: estimates.drift(),
+        outliers: estimates.outliers(&index),
+        comparisons: estimates.comparisons(noise_floor.as_ref(), &entrants),
+        noise_floor,
         entrants,
     }
 }
@@ -73,29 +86,41 @@ impl<'a> Index<'a> {
     }
 }
 
-fn entrant_findings(run: &Run, index: &Index, entrant: &Entrant) -> EntrantFindings {
+fn entrant_findings(
+    run: &Run,
+    index: &Index,
+    estimates: &Estimates,
+    position: usize,
+) -> EntrantFindings {
+    let entrant = &run.matrix.entrants[position];
     let control = control_of(run, entrant);
     let points = run
         .matrix
         .connections
         .iter()
-        .map(|&connections| {
+        .enumerate()
+        .map(|(count, &connections)| {
             let group = index.group(&entrant.label, connections);
             let control_group =
                 control.map_or(&[][..], |control| index.group(&control.label, connections));
-            point(run, entrant, connections, group, control_group)
+            let mut point = point(run, entrant, connections, group, control_group);
+            point.intervals = estimates.intervals(position, count, &point);
+            point.bound_by = bound_by(&sides(run, entrant, &point), group);
+            point
         })
         .collect();
     EntrantFindings {
         label: entrant.label.clone(),
+        repeat_of: entrant.repeat_of.clone(),
         program: match &entrant.program {
             Program::Rung { name, .. } => name.clone(),
             Program::Foreign { command, .. } => command.first().cloned().unwrap_or_default(),
         },
-        role: match (&entrant.program, entrant.control) {
-            (_, true) => Role::Control,
-            (Program::Rung { .. }, false) => Role::Rung,
-            (Program::Foreign { .. }, false) => Role::Foreign,
+        role: match &entrant.program {
+            _ if entrant.control => Role::Control,
+            _ if entrant.repeat_of.is_some() => Role::Again,
+            Program::Rung { .. } => Role::Rung,
+            Program::Foreign { .. } => Role::Foreign,
         },
         compared_with: control.map(|control| control.label.clone()),
         points,
@@ -110,6 +135,24 @@ fn control_of<'a>(run: &'a Run, entrant: &Entrant) -> Option<&'a Entrant> {
         .or_else(|| controls().next())
 }
 
+fn sides<'a>(run: &'a Run, entrant: &Entrant, point: &Point) -> Sides<'a> {
+    let median = point.rate_to_control.map(|spread| Interval {
+        low: spread.median,
+        high: spread.median,
+    });
+    Sides {
+        plan: &run.cpu_plan,
+        server_busy: point.resources.and_then(|r| Some(r.busy_share?.median)),
+        client_busy: point.client_busy_share.map(|share| share.median),
+        of_ceiling: point
+            .intervals
+            .rate_to_control
+            .or(median)
+            .filter(|_| !entrant.control),
+    }
+}
+
+/// A point's medians; its intervals and its bound follow from them.
 fn point(
     run: &Run,
     entrant: &Entrant,
@@ -118,8 +161,6 @@ fn point(
     control: &[&Cell],
 ) -> Point {
     let valid: Vec<&Cell> = group.iter().copied().filter(|c| c.is_valid()).collect();
-    let client_busy_share = spread_of(&valid, |cell| client_busy_share(run, cell));
-    let rate_to_control = block_ratio(&valid, control, Cell::requests_per_minute);
     let drift = Drift::new(entrant, control);
     Point {
         connections_asked,
@@ -133,15 +174,15 @@ fn point(
             .map(|cell| invalid_cell(cell))
             .collect(),
         requests_per_minute: spread_of(&valid, Cell::requests_per_minute),
-        rate_to_control,
+        rate_to_control: block_ratio(&valid, control, Cell::requests_per_minute),
         cost: cost_findings(&valid, &drift),
         cost_as_measured_us: spread_of(&valid, total_cost),
         cost_to_control: block_ratio(&valid, control, total_cost),
         latency: latency_findings(&valid),
         resources: resource_findings(run, &entrant.label, &valid),
-        client_busy_share,
-        limited_by_client: client_busy_share.is_some_and(|s| s.median >= CLIENT_BUSY_SHARE)
-            || (!entrant.control && rate_to_control.is_some_and(|s| s.median >= CEILING_SHARE)),
+        client_busy_share: spread_of(&valid, |cell| client_busy_share(run, cell)),
+        intervals: Intervals::default(),
+        bound_by: None,
     }
 }
 

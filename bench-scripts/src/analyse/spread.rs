@@ -8,18 +8,22 @@ pub(super) fn spread(values: impl Iterator<Item = f64>) -> Option<Spread> {
     let mut values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
     values.sort_by(f64::total_cmp);
     let (&min, &max) = (values.first()?, values.last()?);
-    let middle = values.len() / 2;
-    let median = if values.len().is_multiple_of(2) {
-        f64::midpoint(values[middle - 1], values[middle])
-    } else {
-        values[middle]
-    };
     Some(Spread {
-        median,
+        median: quantile(&values, 0.5)?,
         min,
         max,
         samples: values.len() as u64,
     })
+}
+
+/// A quantile of ascending values, between neighbours in proportion; none where there are none.
+pub(super) fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
+    let place = share * sorted.len().checked_sub(1)? as f64;
+    let (below, above) = (
+        sorted[place.floor() as usize],
+        sorted[place.ceil() as usize],
+    );
+    Some(below + (above - below) * place.fract())
 }
 
 /// The summary of one figure of some cells; cells that lack it are left out.

@@ -1,10 +1,13 @@
 //! Made cells with known answers.
 
+mod certainty;
+
 use super::*;
+use crate::findings::Bound;
 use crate::record::{Latency, Load, Reason, System, Validity};
 
 /// The committed made run: its entrants and machine; cells come from the tests.
-fn run(connections: &[u32]) -> Run {
+pub(super) fn run(connections: &[u32]) -> Run {
     let text = include_str!("../../tests/data/made/run.json");
     let mut run: Run = serde_json::from_str(text).unwrap();
     run.matrix.connections = connections.to_vec();
@@ -12,7 +15,13 @@ fn run(connections: &[u32]) -> Run {
 }
 
 /// A valid cell: `requests` in 2 s of load and in 1 s of window, at `cost_us` each, two thirds of it in the kernel.
-fn cell(entrant: &str, connections: u32, block: u32, requests: u64, cost_us: u64) -> Cell {
+pub(super) fn cell(
+    entrant: &str,
+    connections: u32,
+    block: u32,
+    requests: u64,
+    cost_us: u64,
+) -> Cell {
     let usage = Usage {
         window_us: 1_000_000,
         cpu_us: requests * cost_us,
@@ -147,7 +156,7 @@ fn ratios_are_taken_inside_a_block() {
     let point = point_of(&findings, "epoll");
     assert_spread(point.rate_to_control, 0.5, 0.5, 0.5, 2);
     assert_spread(point.cost_to_control, 1.5, 1.5, 1.5, 2);
-    assert!(!point.limited_by_client);
+    assert_eq!(point.bound_by, Some(Bound::Neither));
     // 1.5 times the control's median of 9 µs, in both blocks.
     let cost = point.cost.unwrap();
     assert_spread(Some(cost.total_us), 13.5, 13.5, 13.5, 2);
@@ -156,8 +165,9 @@ fn ratios_are_taken_inside_a_block() {
     let null = point_of(&findings, "null");
     assert_spread(null.cost.map(|c| c.total_us), 9.0, 6.0, 12.0, 2);
     assert_spread(null.cost_to_control, 1.0, 1.0, 1.0, 2);
-    assert!(
-        !null.limited_by_client,
+    assert_eq!(
+        null.bound_by,
+        Some(Bound::Neither),
         "a control is not measured against itself"
     );
     assert_spread(
@@ -215,20 +225,75 @@ fn a_block_without_a_valid_control_gives_no_pair() {
 }
 
 #[test]
-fn a_rate_near_the_ceiling_or_a_busy_client_is_the_clients_limit() {
+fn a_rate_near_the_ceiling_or_a_busy_client_is_bound_by_the_client() {
     let near = [
         cell("null", 100, 0, 10_000, 6),
         cell("epoll", 100, 0, 9_000, 9),
         cell("axum", 100, 0, 8_900, 9),
     ];
     let findings = analyse(&run(&[100]), &near);
-    assert!(point_of(&findings, "epoll").limited_by_client);
-    assert!(!point_of(&findings, "axum").limited_by_client);
+    assert_eq!(point_of(&findings, "epoll").bound_by, Some(Bound::Client));
+    assert_eq!(point_of(&findings, "axum").bound_by, Some(Bound::Neither));
 
     let mut busy = cell("axum", 100, 0, 100, 9);
     busy.client.as_mut().unwrap().cpu_us = 950_000;
     let findings = analyse(&run(&[100]), &[cell("null", 100, 0, 10_000, 6), busy]);
-    assert!(point_of(&findings, "axum").limited_by_client);
+    assert_eq!(point_of(&findings, "axum").bound_by, Some(Bound::Client));
+    assert_eq!(
+        point_of(&findings, "mio").bound_by,
+        None,
+        "no cell, no bound"
+    );
+}
+
+/// Both sides full: the control shows whether the client could do more.
+#[test]
+fn of_two_full_sides_the_ceiling_tells_which_is_the_bound() {
+    let full = |entrant: &str, requests: u64| {
+        let mut cell = cell(entrant, 100, 0, requests, 1);
+        cell.client.as_mut().unwrap().cpu_us = 990_000;
+        cell.server.as_mut().unwrap().usage.cpu_us = 990_000;
+        cell
+    };
+    let cells = [
+        full("null", 100_000),
+        full("mio", 95_000),
+        full("axum", 60_000),
+    ];
+    let findings = analyse(&run(&[100]), &cells);
+    assert_eq!(point_of(&findings, "null").bound_by, Some(Bound::Client));
+    assert_eq!(point_of(&findings, "mio").bound_by, Some(Bound::Client));
+    assert_eq!(point_of(&findings, "axum").bound_by, Some(Bound::Server));
+}
+
+#[test]
+fn a_machine_that_takes_time_away_is_the_bound() {
+    let mut throttled = invalid(cell("axum", 100, 0, 100, 9));
+    throttled.system.as_mut().unwrap().throttled_us = 500_000;
+    let mut stolen = invalid(cell("mio", 100, 0, 100, 9));
+    stolen.system.as_mut().unwrap().steal_percent = 40.0;
+    let findings = analyse(&run(&[100]), &[throttled, stolen]);
+    assert_eq!(point_of(&findings, "axum").bound_by, Some(Bound::Quota));
+    assert_eq!(point_of(&findings, "mio").bound_by, Some(Bound::Noise));
+}
+
+/// Nothing is pinned: neither side fills all CPUs, but both together do.
+#[test]
+fn sides_that_share_full_cpus_are_told_apart_by_the_ceiling() {
+    let mut run = run(&[100]);
+    run.cpu_plan.pinned = false;
+    run.cpu_plan.server = vec![0, 1];
+    run.cpu_plan.client = vec![0, 1];
+    let shared = |entrant: &str, requests: u64| {
+        let mut cell = cell(entrant, 100, 0, requests, 1);
+        cell.client.as_mut().unwrap().cpu_us = 900_000;
+        cell.server.as_mut().unwrap().usage.cpu_us = 900_000;
+        cell.system.as_mut().unwrap().other_cpu_us = 150_000;
+        cell
+    };
+    let cells = [shared("null", 100_000), shared("axum", 60_000)];
+    let findings = analyse(&run, &cells);
+    assert_eq!(point_of(&findings, "axum").bound_by, Some(Bound::Server));
 }
 
 #[test]

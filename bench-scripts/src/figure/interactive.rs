@@ -8,7 +8,7 @@ use plotly::configuration::DisplayModeBar;
 use plotly::layout::{Axis as PlotlyAxis, AxisRange, AxisType, HoverMode, Legend, Margin};
 use plotly::{Configuration, Layout, Plot, Scatter};
 
-use super::palette::{Dash, Marker};
+use super::palette::{Dash, Marker, Rgb};
 use super::scale::Scale;
 use super::{Axis, Curves, PlotPoint, Series};
 use crate::quantity::Quantity;
@@ -53,10 +53,10 @@ fn line(series: &Series, quantity: Quantity) -> Box<Scatter<f64, Option<f64>>> {
     let mut line = LineData::default();
     for stretch in &series.stretches {
         if let (false, Some(first)) = (line.x.is_empty(), stretch.first()) {
-            line.push_gap(first.x);
+            line.push_gap(first.x, series.style.colour);
         }
         for point in stretch {
-            line.push(point, quantity);
+            line.push(point, quantity, series.style.colour);
         }
     }
     let whiskers = ErrorData::new(ErrorType::Data)
@@ -78,6 +78,7 @@ fn line(series: &Series, quantity: Quantity) -> Box<Scatter<f64, Option<f64>>> {
         .marker(
             PlotlyMarker::new()
                 .size(8)
+                .color_array(line.colours)
                 .symbol(symbol(series.style.marker)),
         )
         .error_y(whiskers)
@@ -94,10 +95,12 @@ struct LineData {
     above: Vec<f64>,
     below: Vec<f64>,
     text: Vec<String>,
+    colours: Vec<String>,
 }
 
 impl LineData {
-    fn push(&mut self, point: &PlotPoint, quantity: Quantity) {
+    fn push(&mut self, point: &PlotPoint, quantity: Quantity, colour: Rgb) {
+        self.colours.push(point.colour(colour).css());
         self.x.push(point.x);
         self.y.push(Some(point.y));
         self.above.push(point.high - point.y);
@@ -105,12 +108,13 @@ impl LineData {
         self.text.push(range_in_words(point, quantity));
     }
 
-    fn push_gap(&mut self, x: f64) {
+    fn push_gap(&mut self, x: f64, colour: Rgb) {
         self.x.push(x);
         self.y.push(None);
         self.above.push(0.0);
         self.below.push(0.0);
         self.text.push(String::new());
+        self.colours.push(colour.css());
     }
 }
 

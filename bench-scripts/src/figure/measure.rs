@@ -2,7 +2,7 @@
 
 use super::scale::Scale;
 use super::{Axis, Tick};
-use crate::findings::{Findings, InvalidCell, Point, Spread};
+use crate::findings::{Bound, Findings, Interval, InvalidCell, Point, Spread};
 use crate::quantity::{self, Quantity};
 
 /// One figure of a point, and the same of an invalid cell.
@@ -11,15 +11,29 @@ pub(super) struct Measure {
     pub(super) axis: &'static str,
     /// The summary over valid cells.
     pub(super) of_point: fn(&Point) -> Option<Spread>,
+    /// What is drawn around the median.
+    pub(super) around: Around,
+    /// Whether a point's value is the load generator's: it is drawn pale.
+    pub(super) of_client: fn(&Point) -> bool,
     /// What an invalid cell shows.
     pub(super) of_invalid: fn(&InvalidCell) -> Option<f64>,
     /// How its values are written.
     pub(super) quantity: Quantity,
 }
 
+/// What is drawn around a median.
+pub(super) enum Around {
+    /// Its 95% interval; nothing where it is not known.
+    Interval(fn(&Point) -> Option<Interval>),
+    /// The lowest and the highest of the rounds.
+    Range,
+}
+
 pub(super) const RATE: Measure = Measure {
     axis: "requests per minute",
     of_point: |point| point.requests_per_minute,
+    around: Around::Interval(|point| point.intervals.requests_per_minute),
+    of_client: |point| point.bound_by == Some(Bound::Client),
     of_invalid: |cell| cell.requests_per_minute,
     quantity: Quantity::Count,
 };
@@ -27,6 +41,8 @@ pub(super) const RATE: Measure = Measure {
 pub(super) const COST: Measure = Measure {
     axis: "server CPU time per request",
     of_point: |point| Some(point.cost?.total_us),
+    around: Around::Interval(|point| point.intervals.cost_us),
+    of_client: |_| false,
     of_invalid: |cell| cell.cost_us,
     quantity: Quantity::Micros,
 };
@@ -34,6 +50,8 @@ pub(super) const COST: Measure = Measure {
 pub(super) const P50: Measure = Measure {
     axis: "latency",
     of_point: |point| Some(point.latency?.p50_us),
+    around: Around::Range,
+    of_client: |_| false,
     of_invalid: |cell| cell.latency_p50_us,
     quantity: Quantity::Micros,
 };
@@ -41,20 +59,34 @@ pub(super) const P50: Measure = Measure {
 pub(super) const P99: Measure = Measure {
     axis: "latency",
     of_point: |point| Some(point.latency?.p99_us),
+    around: Around::Range,
+    of_client: |_| false,
     of_invalid: |cell| cell.latency_p99_us,
     quantity: Quantity::Micros,
 };
 
 impl Measure {
-    /// Every value that is drawn: ranges of valid cells, and invalid ones.
+    /// The median and what is drawn around it: (median, low, high).
+    pub(super) fn drawn(&self, point: &Point) -> Option<(f64, f64, f64)> {
+        let spread = (self.of_point)(point)?;
+        let (low, high) = match self.around {
+            Around::Interval(of_point) => of_point(point)
+                .map_or((spread.median, spread.median), |interval| {
+                    (interval.low, interval.high)
+                }),
+            Around::Range => (spread.min, spread.max),
+        };
+        Some((spread.median, low, high))
+    }
+
+    /// Every value that is drawn: medians with what is around them, and invalid cells.
     pub(super) fn values(&self, findings: &Findings) -> impl Iterator<Item = f64> {
         let points = findings.entrants.iter().flat_map(|entrant| &entrant.points);
         points.flat_map(|point| {
-            let spread = (self.of_point)(point);
             let invalid = point.invalid_cells.iter().filter_map(self.of_invalid);
-            spread
+            self.drawn(point)
                 .into_iter()
-                .flat_map(|spread| [spread.min, spread.max])
+                .flat_map(|(_, low, high)| [low, high])
                 .chain(invalid)
         })
     }

@@ -11,7 +11,7 @@ pub mod png;
 pub mod scale;
 pub mod svg;
 
-use palette::Style;
+use palette::{PALE, Rgb, Style};
 use scale::Scale;
 
 use crate::quantity::Quantity;
@@ -95,17 +95,19 @@ pub struct Series {
     pub invalid: Vec<(f64, f64)>,
 }
 
-/// A median over rounds, with its range.
+/// A median over rounds, with its 95% interval or its range, as the figure's subtitle says.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlotPoint {
     /// Connections.
     pub x: f64,
     /// The median.
     pub y: f64,
-    /// The smallest of the rounds.
+    /// Lower end.
     pub low: f64,
-    /// The largest of the rounds.
+    /// Upper end.
     pub high: f64,
+    /// Drawn pale: the load generator's value, not the server's.
+    pub pale: bool,
 }
 
 /// A bar per entrant along a common, zero-based axis.
@@ -137,14 +139,22 @@ pub struct Bar {
 pub struct BarValue {
     /// Lengths of its parts, from the axis outwards. They add up to the median.
     pub parts: Vec<f64>,
-    /// The smallest of the rounds.
+    /// Lower end of its interval or range, as the figure's subtitle says.
     pub low: f64,
-    /// The largest of the rounds.
+    /// Upper end.
     pub high: f64,
     /// What is written at its end.
     pub text: String,
     /// A second remark, such as the ratio to the control.
     pub remark: Option<String>,
+}
+
+impl PlotPoint {
+    /// Its marker's colour in a series of that colour.
+    #[must_use]
+    pub fn colour(&self, of_series: Rgb) -> Rgb {
+        of_series.tint(if self.pale { PALE } else { 0.0 })
+    }
 }
 
 impl Series {

@@ -34,6 +34,9 @@ pub struct Style {
     pub dash: Dash,
 }
 
+/// Share of white in what is drawn pale.
+pub const PALE: f64 = 0.6;
+
 /// Shape of a point.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Marker {

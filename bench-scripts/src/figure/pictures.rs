@@ -22,18 +22,20 @@ pub fn all(run: &Run, findings: &Findings) -> Vec<Figure> {
 }
 
 fn requests_per_minute(run: &Run, findings: &Findings) -> Figure {
-    let plot = if is_curve(findings) {
+    let (plot, mark) = if is_curve(findings) {
         let scale = RATE.scale_from_zero(findings);
-        Plot::Curves(curves(findings, &RATE, scale, "ceiling"))
+        let curves = curves(findings, &RATE, scale, "ceiling");
+        (Plot::Curves(curves), "pale")
     } else {
-        Plot::Bars(plain_bars(findings, &RATE, "ceiling"))
+        (Plot::Bars(plain_bars(findings, &RATE, "ceiling")), "*")
     };
     Figure {
         name: "requests-per-minute",
         title: "Requests per minute".to_owned(),
         subtitle: subtitle(
             run,
-            "near the ceiling the load generator sets the rate, not the server",
+            "95% interval",
+            &format!("{mark}: the load generator set the rate, not the server"),
         ),
         panels: vec![Panel {
             heading: heading_of_counts(findings),
@@ -63,6 +65,7 @@ fn cost_per_request(run: &Run, findings: &Findings) -> Figure {
         title: "Cost per request".to_owned(),
         subtitle: subtitle(
             run,
+            "95% interval",
             "CPU time of the server, corrected for the machine's drift; × is the ratio to null in the same round",
         ),
         panels,
@@ -88,6 +91,7 @@ fn latency(run: &Run, findings: &Findings) -> Figure {
         title: "Latency, as wrk corrects it".to_owned(),
         subtitle: subtitle(
             run,
+            "range",
             "closed loop: every connection waits for its answer, so latency grows with their number",
         ),
         panels: vec![
@@ -118,10 +122,11 @@ fn heading_of_counts(findings: &Findings) -> String {
     }
 }
 
-fn subtitle(run: &Run, reading: &str) -> String {
+/// `around` is what is drawn around the medians.
+fn subtitle(run: &Run, around: &str, reading: &str) -> String {
     let rounds = match run.matrix.rounds {
         1 => "one round".to_owned(),
-        rounds => format!("median and range of {rounds} rounds"),
+        rounds => format!("median and {around} of {rounds} rounds"),
     };
     format!(
         "{rounds} of {} s · GET {} · {reading}",
@@ -158,7 +163,7 @@ fn styled(findings: &Findings) -> Vec<(&EntrantFindings, Style)> {
 fn series_label(entrant: &EntrantFindings, control_is: &str) -> String {
     match entrant.role {
         Role::Control => format!("{control_is} ({})", entrant.label),
-        Role::Rung | Role::Foreign => entrant.label.clone(),
+        Role::Rung | Role::Foreign | Role::Again => entrant.label.clone(),
     }
 }
 
@@ -190,12 +195,13 @@ fn curves(findings: &Findings, measure: &Measure, y: Scale, control_is: &str) ->
 /// The points that have a value, cut where one has none.
 fn stretches(entrant: &EntrantFindings, measure: &Measure) -> Vec<Vec<PlotPoint>> {
     let value = |point: &Point| {
-        let spread = (measure.of_point)(point)?;
+        let (y, low, high) = measure.drawn(point)?;
         Some(PlotPoint {
             x: f64::from(point.connections),
-            y: spread.median,
-            low: spread.min,
-            high: spread.max,
+            y,
+            low,
+            high,
+            pale: (measure.of_client)(point),
         })
     };
     entrant
@@ -245,15 +251,12 @@ fn ladder_value(point: &Point) -> Option<BarValue> {
     } else {
         0.0
     };
-    let total = cost.total_us;
+    let (total, low, high) = COST.drawn(point)?;
     Some(BarValue {
-        parts: vec![
-            total.median * system_share,
-            total.median * (1.0 - system_share),
-        ],
-        low: total.min,
-        high: total.max,
-        text: quantity::micros(total.median),
+        parts: vec![total * system_share, total * (1.0 - system_share)],
+        low,
+        high,
+        text: quantity::micros(total),
         remark: point
             .cost_to_control
             .map(|ratio| format!("× {:.2}", ratio.median)),
@@ -263,13 +266,13 @@ fn ladder_value(point: &Point) -> Option<BarValue> {
 /// One piece per entrant, at the only connection count.
 fn plain_bars(findings: &Findings, measure: &Measure, control_is: &str) -> Bars {
     bars(findings, measure, control_is, |point| {
-        let spread = (measure.of_point)(point)?;
+        let (median, low, high) = measure.drawn(point)?;
         Some(BarValue {
-            parts: vec![spread.median],
-            low: spread.min,
-            high: spread.max,
-            text: measure.quantity.write(spread.median),
-            remark: None,
+            parts: vec![median],
+            low,
+            high,
+            text: measure.quantity.write(median),
+            remark: (measure.of_client)(point).then(|| "*".to_owned()),
         })
     })
 }

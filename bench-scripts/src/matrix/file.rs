@@ -9,7 +9,7 @@ use std::{fs, io};
 use serde::Deserialize;
 use toml::{Spanned, Value};
 
-use super::{Entrant, LoadSettings, Matrix, Program, Threads, check};
+use super::{Entrant, LoadSettings, Matrix, Program, Threads, check, with_repeat};
 use crate::ladder;
 
 /// What is wrong with a matrix, and where.
@@ -58,6 +58,7 @@ struct File {
     duration: Spanned<String>,
     path: Option<Spanned<String>>,
     pinned: Option<bool>,
+    again: Option<Spanned<String>>,
     load: Option<LoadTable>,
     entrant: Vec<Spanned<EntrantTable>>,
 }
@@ -152,6 +153,11 @@ fn resolve(file: File) -> Result<Matrix, At> {
         }
         entrants.push(entrant);
     }
+    let entrants = with_repeat(
+        with_control(entrants),
+        file.again.as_ref().map(|label| label.get_ref().as_str()),
+    );
+    let again_at = || file.again.as_ref().map_or(0..0, Spanned::span);
     Ok(Matrix {
         name: file.name,
         about: file.about,
@@ -177,7 +183,7 @@ fn resolve(file: File) -> Result<Matrix, At> {
                 None => 8,
             },
         },
-        entrants: with_control(entrants),
+        entrants: entrants.map_err(|problem| At::new(again_at(), problem))?,
     })
 }
 
@@ -211,6 +217,7 @@ fn entrant(table: EntrantTable, span: &Range<usize>) -> Result<Entrant, At> {
                 },
                 threads,
                 control: name == ladder::CONTROL,
+                repeat_of: None,
             })
         }
         (None, Some(command)) if table.args.is_some() => Err(At::new(
@@ -240,6 +247,7 @@ fn entrant(table: EntrantTable, span: &Range<usize>) -> Result<Entrant, At> {
                 },
                 threads,
                 control: false,
+                repeat_of: None,
             })
         }
         _ => Err(At::new(

@@ -2,6 +2,7 @@
 
 mod cells_csv;
 mod findings_json;
+mod lead;
 mod pictures;
 mod report_html;
 mod report_md;
@@ -14,7 +15,7 @@ use crate::findings::Findings;
 use crate::record::{Cell, Run};
 use crate::report::Record;
 
-pub use terminal::terminal_table;
+pub use terminal::{terminal_sentences, terminal_table};
 
 /// Makes one file of a run's directory.
 ///

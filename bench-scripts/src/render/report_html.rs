@@ -2,8 +2,9 @@
 
 use askama::Template;
 
+use super::lead;
 use super::tables::{self, Table};
-use super::words::{self, Entry, InvalidRow, PreflightRow};
+use super::words::{self, Entry, InvalidRow, OutlierRow, PreflightRow};
 use super::{Drawing, Exporter, Report};
 use crate::figure::{Bars, Plot, interactive};
 
@@ -26,6 +27,7 @@ struct Page<'a> {
     about: &'a str,
     headline: String,
     started_at: &'a str,
+    sentences: Vec<String>,
     remarks: Vec<String>,
     key_figures: Vec<Entry>,
     figures: Vec<FigureView<'a>>,
@@ -33,6 +35,7 @@ struct Page<'a> {
     library: Option<String>,
     tables: Vec<Table>,
     invalid: Vec<InvalidRow>,
+    outliers: Vec<OutlierRow>,
     preflight: Vec<PreflightRow>,
     environment: Vec<Entry>,
     programs: Vec<Entry>,
@@ -98,12 +101,14 @@ impl<'a> Page<'a> {
             about: &run.matrix.about,
             headline: words::headline(run),
             started_at: &run.started_at,
+            sentences: lead::sentences(report.findings),
             remarks: words::remarks(report.findings, report.torn_last_line),
-            key_figures: words::key_figures(report.findings),
+            key_figures: lead::key_figures(report.findings),
             figures,
             library: has_curves.then(interactive::library),
             tables: tables::all(report.findings),
             invalid: words::invalid_rows(report.findings),
+            outliers: words::outlier_rows(report.findings),
             preflight: words::preflight_rows(run),
             environment: words::environment(run),
             programs: words::programs(run),

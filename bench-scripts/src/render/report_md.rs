@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Write};
 
+use super::lead;
 use super::tables::{self, Table};
 use super::words::{self, Entry};
 use super::{Exporter, Report};
@@ -26,10 +27,14 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
     writeln!(out, "{}", line(&words::headline(run)))?;
     writeln!(out, "{}", line(&run.matrix.about))?;
     writeln!(out, "Measured {}.\n", run.started_at)?;
+    for sentence in lead::sentences(report.findings) {
+        writeln!(out, "{}", line(&sentence))?;
+    }
+    writeln!(out)?;
     for remark in words::remarks(report.findings, report.torn_last_line) {
         writeln!(out, "> {}\n", line(&remark))?;
     }
-    for (term, text) in words::key_figures(report.findings) {
+    for (term, text) in lead::key_figures(report.findings) {
         writeln!(out, "- {}: **{}**", line(&term), line(&text))?;
     }
     for drawing in &report.drawings {
@@ -40,6 +45,7 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
         write_table(out, &table)?;
     }
     write_invalid(out, report)?;
+    write_outliers(out, report)?;
     write_preflight(out, report)?;
     write_entries(out, "Environment", words::environment(run))?;
     write_entries(out, "Programs", words::programs(run))?;
@@ -95,6 +101,34 @@ fn write_invalid(out: &mut String, report: &Report) -> fmt::Result {
             row.round,
             row.cell,
             line(&row.reasons)
+        )?;
+    }
+    Ok(())
+}
+
+fn write_outliers(out: &mut String, report: &Report) -> fmt::Result {
+    let rows = words::outlier_rows(report.findings);
+    if rows.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "\n## Outliers\n\nValid, and in every figure: cells whose cost ÷ null is far off the median of their point.\n"
+    )?;
+    writeln!(
+        out,
+        "| entrant | connections | round | cell | cost ÷ median |"
+    )?;
+    writeln!(out, "| --- | ---: | ---: | ---: | ---: |")?;
+    for row in rows {
+        writeln!(
+            out,
+            "| {} | {} | {} | {} | {} |",
+            line(&row.entrant),
+            row.connections,
+            row.round,
+            row.cell,
+            row.cost
         )?;
     }
     Ok(())

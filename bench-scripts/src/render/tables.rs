@@ -1,6 +1,8 @@
 //! What the tables of every rendering say: columns as data, filled from findings.
 
-use crate::findings::{EntrantFindings, Findings, Point, Role, Spread};
+use crate::findings::{
+    Bound, Compared, Comparisons, EntrantFindings, Findings, Interval, Point, Spread,
+};
 use crate::quantity;
 
 /// A table, filled: rows in groups, one group per connection count.
@@ -31,7 +33,13 @@ pub(super) struct Column {
     pub(super) head: &'static str,
     /// Whether it is text, and so set to the left.
     pub(super) text: bool,
-    write: fn(&EntrantFindings, &Point) -> String,
+    write: fn(&Subject, &Point) -> String,
+}
+
+/// Whose row it is, and who is compared at its connection count.
+struct Subject<'a> {
+    entrant: &'a EntrantFindings,
+    comparisons: Option<&'a Comparisons>,
 }
 
 /// The tables of the reports, in reading order.
@@ -39,8 +47,9 @@ pub(super) fn all(findings: &Findings) -> Vec<Table> {
     vec![
         Table {
             title: "Cost and rate",
-            caption: "Medians over rounds. ÷ null: the ratio to the null rung in the same round, its median and range. \
-                      Costs in µs are corrected for the machine's drift by that ratio. Where a rate is limited by the client, it does not rank servers: the cost does.",
+            caption: "Medians over rounds, with 95% intervals. ÷ null: the ratio to the null rung in the same round. \
+                      Costs in µs are corrected for the machine's drift by that ratio. Entrants that share a letter are a tie: not proven to differ. \
+                      A rate that the client bounds does not rank servers: the cost does.",
             columns: COST_AND_RATE,
             groups: groups(findings, COST_AND_RATE),
         },
@@ -70,12 +79,15 @@ pub(super) fn summary(findings: &Findings) -> Table {
     }
 }
 
-const ENTRANT: Column = text("entrant", |entrant, _| entrant.label.clone());
+const ENTRANT: Column = text("entrant", |subject, _| subject.entrant.label.clone());
 const RATE: Column = number("requests/min", |_, p| {
     figure(p.requests_per_minute, quantity::large)
 });
-const RATE_RANGE: Column = number("requests/min, range", |_, p| {
-    range(p.requests_per_minute, quantity::large)
+const RATE_INTERVAL: Column = number("requests/min, 95%", |_, p| {
+    interval(p.intervals.requests_per_minute, quantity::large)
+});
+const RATE_TIES: Column = text("rate ties", |subject, _| {
+    letters(subject, |comparisons| &comparisons.rate)
 });
 const RATE_RATIO: Column = number("rate ÷ null", |_, p| figure(p.rate_to_control, hundredths));
 const COST: Column = number("cost, µs", |_, p| {
@@ -88,8 +100,14 @@ const COST_SYSTEM: Column = number("system, µs", |_, p| {
     figure(p.cost.map(|cost| cost.system_us), hundredths)
 });
 const COST_RATIO: Column = number("cost ÷ null", |_, p| figure(p.cost_to_control, hundredths));
-const COST_RATIO_RANGE: Column = number("cost ÷ null, range", |_, p| {
-    range(p.cost_to_control, hundredths)
+const COST_INTERVAL: Column = number("cost, 95%", |_, p| {
+    interval(p.intervals.cost_us, hundredths)
+});
+const COST_RATIO_INTERVAL: Column = number("÷ null, 95%", |_, p| {
+    interval(p.intervals.cost_to_control, hundredths)
+});
+const COST_TIES: Column = text("cost ties", |subject, _| {
+    letters(subject, |comparisons| &comparisons.cost)
 });
 const P50: Column = number("p50", |_, p| {
     figure(p.latency.map(|l| l.p50_us), quantity::micros)
@@ -130,26 +148,29 @@ const SWITCHES: Column = number("context switches per request", |_, p| {
 const EVENTS: Column = number("events per wakeup", |_, p| {
     figure(p.resources.and_then(|r| r.events_per_wakeup), hundredths)
 });
-const CELLS: Column = number("valid cells", |_, p| {
+const CELLS: Column = number("valid", |_, p| {
     format!(
         "{} of {}",
         p.valid_cells,
         p.valid_cells + p.invalid_cells.len() as u64
     )
 });
-const LIMIT: Column = text("remark", |entrant, p| limit(entrant, p).to_owned());
+const BOUND: Column = text("bound by", |_, p| bound(p).to_owned());
 
 const COST_AND_RATE: &[Column] = &[
     ENTRANT,
     COST,
+    COST_INTERVAL,
     COST_USER,
     COST_SYSTEM,
     COST_RATIO,
-    COST_RATIO_RANGE,
+    COST_RATIO_INTERVAL,
+    COST_TIES,
     RATE,
-    RATE_RANGE,
+    RATE_INTERVAL,
     RATE_RATIO,
-    LIMIT,
+    RATE_TIES,
+    BOUND,
     CELLS,
 ];
 const LATENCY: &[Column] = &[ENTRANT, P50, P90, P99, P999, LATENCY_MAX];
@@ -163,13 +184,22 @@ const RESOURCES: &[Column] = &[
     EVENTS,
 ];
 const SUMMARY: &[Column] = &[
-    ENTRANT, COST, COST_RATIO, RATE, RATE_RATIO, P50, P99, CELLS, LIMIT,
+    ENTRANT,
+    COST,
+    COST_RATIO,
+    COST_RATIO_INTERVAL,
+    COST_TIES,
+    RATE,
+    RATE_RATIO,
+    P99,
+    CELLS,
+    BOUND,
 ];
 
 /// Where a figure does not exist.
 const NOTHING: &str = "–";
 
-const fn text(head: &'static str, write: fn(&EntrantFindings, &Point) -> String) -> Column {
+const fn text(head: &'static str, write: fn(&Subject, &Point) -> String) -> Column {
     Column {
         head,
         text: true,
@@ -177,7 +207,7 @@ const fn text(head: &'static str, write: fn(&EntrantFindings, &Point) -> String)
     }
 }
 
-const fn number(head: &'static str, write: fn(&EntrantFindings, &Point) -> String) -> Column {
+const fn number(head: &'static str, write: fn(&Subject, &Point) -> String) -> Column {
     Column {
         head,
         text: false,
@@ -199,7 +229,11 @@ fn groups(findings: &Findings, columns: &[Column]) -> Vec<Group> {
                 connections: quantity::whole(connections),
                 rows: points()
                     .map(|(entrant, point)| {
-                        let write = |column: &Column| (column.write)(entrant, point);
+                        let subject = Subject {
+                            entrant,
+                            comparisons: findings.comparisons.get(position),
+                        };
+                        let write = |column: &Column| (column.write)(&subject, point);
                         columns.iter().map(write).collect()
                     })
                     .collect(),
@@ -208,8 +242,8 @@ fn groups(findings: &Findings, columns: &[Column]) -> Vec<Group> {
         .collect()
 }
 
-/// Which side set the rate.
-fn limit(entrant: &EntrantFindings, point: &Point) -> &'static str {
+/// What set the rate.
+fn bound(point: &Point) -> &'static str {
     if point.valid_cells == 0 {
         return if point.invalid_cells.is_empty() {
             "not measured"
@@ -217,10 +251,30 @@ fn limit(entrant: &EntrantFindings, point: &Point) -> &'static str {
             "no valid cell"
         };
     }
-    match (entrant.role, point.limited_by_client) {
-        (Role::Control, _) => "ceiling",
-        (_, true) => "client-limited",
-        (_, false) => "",
+    match point.bound_by {
+        Some(Bound::Client) => "client",
+        Some(Bound::Server) => "server",
+        Some(Bound::Quota) => "quota",
+        Some(Bound::Noise) => "noise",
+        Some(Bound::Neither) => "neither",
+        None => NOTHING,
+    }
+}
+
+/// The letters of the groups of ties that a contestant is in.
+fn letters(subject: &Subject, figure: fn(&Comparisons) -> &Compared) -> String {
+    let Some(compared) = subject.comparisons.map(figure) else {
+        return NOTHING.to_owned();
+    };
+    let of_group = ('a'..='z').cycle().zip(&compared.ties);
+    let letters: String = of_group
+        .filter(|(_, group)| group.contains(&subject.entrant.label))
+        .map(|(letter, _)| letter)
+        .collect();
+    if letters.is_empty() || !compared.is_told() {
+        NOTHING.to_owned()
+    } else {
+        letters
     }
 }
 
@@ -228,14 +282,11 @@ fn figure(spread: Option<Spread>, write: fn(f64) -> String) -> String {
     spread.map_or_else(|| NOTHING.to_owned(), |spread| write(spread.median))
 }
 
-fn range(spread: Option<Spread>, write: fn(f64) -> String) -> String {
-    match spread {
-        Some(spread) if spread.samples > 1 => {
-            format!("{} to {}", write(spread.min), write(spread.max))
-        }
-        Some(_) => "one sample".to_owned(),
-        None => NOTHING.to_owned(),
-    }
+fn interval(interval: Option<Interval>, write: fn(f64) -> String) -> String {
+    interval.map_or_else(
+        || NOTHING.to_owned(),
+        |interval| format!("{} to {}", write(interval.low), write(interval.high)),
+    )
 }
 
 fn hundredths(value: f64) -> String {

@@ -1,9 +1,15 @@
-//! The table at the end of a sweep.
+//! The table and the sentences at the end of a sweep.
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, presets};
 
-use super::tables;
+use super::{lead, tables};
 use crate::findings::Findings;
+
+/// What the run says, a sentence a line.
+#[must_use]
+pub fn terminal_sentences(findings: &Findings) -> String {
+    lead::sentences(findings).join("\n")
+}
 
 /// The findings in a few columns, for a terminal.
 #[must_use]

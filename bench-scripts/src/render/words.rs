@@ -1,6 +1,6 @@
 //! What the Markdown and the HTML report say in words.
 
-use crate::findings::{Findings, Role};
+use crate::findings::Findings;
 use crate::quantity;
 use crate::record::{AdviceLevel, CpuPlan, Run};
 use crate::report::CELLS_FILE;
@@ -15,6 +15,15 @@ pub(super) struct InvalidRow {
     pub(super) round: String,
     pub(super) cell: String,
     pub(super) reasons: String,
+}
+
+/// An outlier, for the tables that name them all.
+pub(super) struct OutlierRow {
+    pub(super) entrant: String,
+    pub(super) connections: String,
+    pub(super) round: String,
+    pub(super) cell: String,
+    pub(super) cost: String,
 }
 
 /// A finding of preflight.
@@ -48,61 +57,22 @@ pub(super) fn headline(run: &Run) -> String {
         1 => "one round".to_owned(),
         rounds => format!("{rounds} rounds"),
     };
+    let repeats = matrix
+        .entrants
+        .iter()
+        .filter(|e| e.repeat_of.is_some())
+        .count();
+    let twice = if repeats > 0 {
+        ", one of them twice,"
+    } else {
+        ""
+    };
     format!(
-        "{} entrants at {counts}, {rounds} of {} s per cell, on {}.",
-        matrix.entrants.len(),
+        "{} entrants{twice} at {counts}, {rounds} of {} s per cell, on {}.",
+        matrix.entrants.len() - repeats,
         matrix.duration_s,
         run.machine.cpu_model
     )
-}
-
-/// The few figures that a reader looks for first.
-pub(super) fn key_figures(findings: &Findings) -> Vec<Entry> {
-    let mut entries = vec![(
-        "valid cells".to_owned(),
-        format!(
-            "{} of {}",
-            quantity::whole(findings.cells.valid),
-            quantity::whole(findings.cells.planned)
-        ),
-    )];
-    let ceiling = findings
-        .ceilings
-        .iter()
-        .filter_map(|ceiling| Some(ceiling.requests_per_minute?.median))
-        .reduce(f64::max);
-    if let Some(ceiling) = ceiling {
-        entries.push((
-            "ceiling, requests per minute".to_owned(),
-            quantity::large(ceiling),
-        ));
-    }
-    let points = || {
-        findings
-            .entrants
-            .iter()
-            .filter(|entrant| entrant.role != Role::Control)
-            .flat_map(|entrant| &entrant.points)
-    };
-    entries.push((
-        "points limited by the client".to_owned(),
-        format!(
-            "{} of {}",
-            points().filter(|point| point.limited_by_client).count(),
-            points().count()
-        ),
-    ));
-    let control = findings.entrants.iter().find(|e| e.role == Role::Control);
-    let floor = control
-        .and_then(|entrant| entrant.points.first())
-        .and_then(|point| Some(point.cost?.total_us.median));
-    if let Some(floor) = floor {
-        entries.push((
-            "floor, server CPU per request".to_owned(),
-            quantity::micros(floor),
-        ));
-    }
-    entries
 }
 
 /// What a reader must know before the figures: cells that are missing, lines that were left out.
@@ -140,6 +110,19 @@ pub(super) fn invalid_rows(findings: &Findings) -> Vec<InvalidRow> {
                 cell: cell.index.to_string(),
                 reasons: reasons.join("; "),
             }
+        })
+        .collect()
+}
+
+pub(super) fn outlier_rows(findings: &Findings) -> Vec<OutlierRow> {
+    let outliers = findings.outliers.iter();
+    outliers
+        .map(|outlier| OutlierRow {
+            entrant: outlier.entrant.clone(),
+            connections: quantity::whole(u64::from(outlier.connections_asked)),
+            round: (outlier.block + 1).to_string(),
+            cell: outlier.index.to_string(),
+            cost: format!("{:.2}", outlier.cost_to_median),
         })
         .collect()
 }
@@ -245,9 +228,14 @@ pub(super) fn method(run: &Run) -> Vec<String> {
         format!(
             "The cells of one round form a block, in random order (seed {}), and every block holds the null rung: it answers \
              without reading HTTP, so it shows what the load generator and the kernel alone can do. Ratios are taken inside a \
-             block first, and summarised over blocks afterwards; that cancels slow changes of the machine.",
+             block first, and summarised over blocks afterwards; that cancels slow changes of the machine. Where an entrant is there \
+             twice, how far it lies from itself is the noise floor.",
             run.seed
         ),
+        "Intervals are 95% intervals of Student's t, of logarithms over blocks, with variances drawn towards what is typical of \
+         the run (Smyth, 2004). All pairs of entrants are compared at each connection count; Holm's procedure (1979) keeps the chance of \
+         one false difference or more in a whole run at 5%, and a difference below the noise floor is a tie."
+            .to_owned(),
         "Cost is CPU time from the scheduler's own accounts, between two moments inside the load, over the requests that the \
          server counted in between; accepting the connections is not part of it. The rate is the load generator's count over \
          its own time."
@@ -273,9 +261,23 @@ pub(super) fn definitions() -> Vec<Entry> {
              null's median cost, over null's cost in the same block. As measured it is in cells.csv",
         ),
         (
-            "client-limited",
-            "the load generator's CPUs are at least 95% busy, or the rate is at least 90% of null's: the rate is the load \
-             generator's, and ranks nothing",
+            "95% interval",
+            "Student's t over blocks, of logarithms, with variances drawn towards what is typical of the run; docs/method.md \
+             says how, and why",
+        ),
+        (
+            "noise floor",
+            "the same server entered twice (A/A): the largest difference that the 95% interval of their ratio allows, over all \
+             blocks and connection counts. Smaller differences are ties",
+        ),
+        (
+            "tie",
+            "not proven to differ: entrants that share a letter. In a whole run the chance of one false difference or more is 5%",
+        ),
+        (
+            "bound by",
+            "client: its CPUs are full, or the rate is at least 90% of null's: such a rate is the load generator's, and ranks \
+             nothing. server: its CPUs are full. quota: the control group's. noise: not told. neither: both sides waited",
         ),
         (
             "latency as wrk corrects it",

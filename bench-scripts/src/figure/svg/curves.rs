@@ -105,8 +105,8 @@ fn draw_line(canvas: &Canvas, series: &Series, place: impl Fn(f64, f64) -> Pixel
     for stretch in &series.stretches {
         let points: Vec<Pixel> = stretch.iter().map(|p| place(p.x, p.y)).collect();
         canvas.dashed(&points, style.colour, 2, style.dash);
-        for point in points {
-            canvas.marker(point, style.marker, style.colour);
+        for (place, point) in points.into_iter().zip(stretch) {
+            canvas.marker(place, style.marker, point.colour(style.colour));
         }
     }
 }

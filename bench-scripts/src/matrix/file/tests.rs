@@ -35,11 +35,11 @@ fn defaults_are_filled_in_and_the_control_is_added() {
     assert_eq!((matrix.path.as_str(), matrix.pinned), ("/", true));
     assert_eq!(matrix.load.timeout_s, 8);
     let labels: Vec<_> = matrix.entrants.iter().map(|e| e.label.as_str()).collect();
-    assert_eq!(labels, ["null", "epoll", "srv"]);
+    assert_eq!(labels, ["null", "epoll", "epoll (again)", "srv"]);
     assert!(matrix.entrants[0].control);
     assert_eq!(matrix.entrants[1].threads, Threads::All);
     assert_eq!(
-        matrix.entrants[2].program,
+        matrix.entrants[3].program,
         Program::Foreign {
             command: vec!["srv".into(), "--port".into(), "{port}".into()],
             config: None,
@@ -47,6 +47,24 @@ fn defaults_are_filled_in_and_the_control_is_added() {
             body_bytes: 5
         }
     );
+}
+
+#[test]
+fn a_matrix_can_name_the_entrant_that_is_there_twice() {
+    let entrants = "[[entrant]]\nrung = \"epoll\"\n[[entrant]]\nrung = \"axum\"\nthreads = 2\n";
+    let matrix = parse("t.toml", &format!("{HEAD}again = \"axum\"\n{entrants}")).unwrap();
+    let again = &matrix.entrants[3];
+    assert_eq!(again.label, "axum (again)");
+    assert_eq!(again.repeat_of.as_deref(), Some("axum"));
+    assert_eq!(again.threads, Threads::Count(2));
+    for label in ["null", "mio"] {
+        let message = problem(&format!("{HEAD}again = \"{label}\"\n{entrants}"));
+        let start = format!("t.toml:7: there is no contestant `{label}` to be entered again");
+        assert!(message.starts_with(&start), "{message}");
+    }
+    let message =
+        entrant_problem("rung = \"epoll\"\n[[entrant]]\nrung = \"mio\"\nlabel = \"epoll (again)\"");
+    assert!(message.contains("choose another"), "{message}");
 }
 
 #[test]

@@ -1,0 +1,222 @@
+//! Who is proven to differ from whom, and who ties.
+//!
+//! Every pair of contestants at every connection count is one comparison, made on the ratios inside blocks. Many comparisons
+//! make false finds likely, so S. Holm's "A simple sequentially rejective multiple test procedure", Scandinavian Journal of
+//! Statistics 6 (1979), keeps the chance of a single one in the whole run at 5%. What it finds and the noise
+//! floor covers is a tie all the same.
+//!
+//! Ties are not transitive: a may tie with b, b with c, and a still be proven less than c. So an entrant can be in more
+//! than one group: H.-P. Piepho, "An algorithm for a letter-based representation of all-pairwise comparisons", Journal
+//! of Computational and Graphical Statistics 13 (2004).
+
+use std::cmp::Ordering;
+
+use super::intervals::{Noise, Sample};
+use super::logs::{Blocks, Logs};
+use super::spread::spread;
+use crate::findings::{Compared, Comparison};
+
+/// Chance of one false find or more in a whole run.
+const FALSE_FINDS: f64 = 0.05;
+
+/// What two contestants at one connection count are to each other.
+struct Pair {
+    count: usize,
+    /// Positions among the contestants; `a` stands before `b`.
+    a: usize,
+    b: usize,
+    /// b over a.
+    ratios: Blocks,
+    sample: Sample,
+}
+
+/// Compares the contestants, given by position and label, at each connection count.
+///
+/// `stand_in` is the noise of runs whose points have none of their own. `floor` is the logarithm below which a difference is
+/// a tie. A pair that `comparable` does not hold of is a tie, and no comparison.
+pub(super) fn compare(
+    logs: &Logs,
+    contestants: &[(usize, &str)],
+    stand_in: Option<Noise>,
+    floor: f64,
+    comparable: impl Fn(usize, usize, usize) -> bool,
+) -> Vec<Compared> {
+    let pairs = pairs(logs, contestants);
+    let samples: Vec<Sample> = pairs.iter().map(|pair| pair.sample).collect();
+    let independent = 2.0 / contestants.len().max(2) as f64;
+    let noise = Noise::learn(&samples, independent).or(stand_in);
+    let chances: Vec<Option<f64>> = pairs
+        .iter()
+        .map(|pair| {
+            let (a, b) = (contestants[pair.a].0, contestants[pair.b].0);
+            comparable(pair.count, a, b).then_some(())?;
+            noise?.chance_of(&pair.sample)
+        })
+        .collect();
+    let found: Vec<bool> = pairs
+        .iter()
+        .zip(holm(&chances))
+        .map(|(pair, holds)| holds && pair.sample.mean.abs() > floor)
+        .collect();
+    (0..logs.counts())
+        .map(|count| {
+            let here = pairs.iter().zip(found.iter().copied());
+            let here: Vec<(&Pair, bool)> = here.filter(|(pair, _)| pair.count == count).collect();
+            let mean_of =
+                |c: usize| Sample::of(logs.point(contestants[c].0, count)).map(|s| s.mean);
+            let means: Vec<Option<f64>> = (0..contestants.len()).map(mean_of).collect();
+            compared(&here, &means, noise, |c| contestants[c].1.to_owned())
+        })
+        .collect()
+}
+
+/// The pairs of one connection count, each with whether it differs, and the means of all contestants there.
+fn compared(
+    pairs: &[(&Pair, bool)],
+    means: &[Option<f64>],
+    noise: Option<Noise>,
+    label: impl Fn(usize) -> String,
+) -> Compared {
+    let differ = pairs.iter().filter(|(_, found)| *found);
+    let differ: Vec<(usize, usize)> = differ.map(|(pair, _)| (pair.a, pair.b)).collect();
+    let present = (0..means.len()).filter(|&c| means[c].is_some()).collect();
+    let groups = groups(present, &differ, |c| means[c].unwrap_or(f64::INFINITY));
+    Compared {
+        ties: groups
+            .into_iter()
+            .map(|group| group.into_iter().map(&label).collect())
+            .collect(),
+        pairs: pairs
+            .iter()
+            .map(|(pair, found)| comparison(pair, *found, noise, &label))
+            .collect(),
+    }
+}
+
+fn pairs(logs: &Logs, contestants: &[(usize, &str)]) -> Vec<Pair> {
+    let mut pairs = Vec::new();
+    for count in 0..logs.counts() {
+        for b in 1..contestants.len() {
+            for a in 0..b {
+                let ratios = logs.ratio(contestants[b].0, contestants[a].0, count);
+                if let Some(sample) = Sample::of(&ratios) {
+                    pairs.push(Pair {
+                        count,
+                        a,
+                        b,
+                        ratios,
+                        sample,
+                    });
+                }
+            }
+        }
+    }
+    pairs
+}
+
+fn comparison(
+    pair: &Pair,
+    found: bool,
+    noise: Option<Noise>,
+    label: impl Fn(usize) -> String,
+) -> Comparison {
+    let ratio = spread(pair.ratios.values().map(|log| log.exp())).map_or(1.0, |s| s.median);
+    let interval = noise.and_then(|noise| noise.interval(&pair.sample));
+    let less = if pair.sample.mean > 0.0 {
+        pair.a
+    } else {
+        pair.b
+    };
+    Comparison {
+        a: label(pair.a),
+        b: label(pair.b),
+        ratio,
+        interval: interval.map(|interval| interval.of_figure(1.0, ratio)),
+        blocks: pair.sample.blocks as u64,
+        less: found.then(|| label(less)),
+    }
+}
+
+/// Which of the comparisons hold, given the chance of each under the assumption of no difference: from the least likely on,
+/// until one is likelier than its share of the chance that is left.
+fn holm(chances: &[Option<f64>]) -> Vec<bool> {
+    let mut known: Vec<(usize, f64)> = chances
+        .iter()
+        .enumerate()
+        .filter_map(|(position, chance)| Some((position, (*chance)?)))
+        .collect();
+    known.sort_by(|(_, a), (_, b)| a.total_cmp(b));
+    let mut holds = vec![false; chances.len()];
+    for (done, (position, chance)) in known.iter().enumerate() {
+        if *chance > FALSE_FINDS / (known.len() - done) as f64 {
+            break;
+        }
+        holds[*position] = true;
+    }
+    holds
+}
+
+/// The largest groups whose members do not differ from each other, each in the order given; first the group whose smallest member
+/// is smallest.
+fn groups(
+    members: Vec<usize>,
+    differ: &[(usize, usize)],
+    figure: impl Fn(usize) -> f64,
+) -> Vec<Vec<usize>> {
+    let mut groups = vec![members];
+    for (a, b) in differ {
+        let split = groups.into_iter().flat_map(|group: Vec<usize>| {
+            if group.contains(a) && group.contains(b) {
+                let without = |m: &usize| group.iter().copied().filter(|g| g != m).collect();
+                vec![without(a), without(b)]
+            } else {
+                vec![group]
+            }
+        });
+        groups = largest(split.collect());
+    }
+    groups.retain(|group| !group.is_empty());
+    let least = |group: &[usize]| group.iter().map(|m| figure(*m)).reduce(f64::min);
+    groups.sort_by(|a, b| least(a).partial_cmp(&least(b)).unwrap_or(Ordering::Equal));
+    groups
+}
+
+/// The groups that are not part of another; of equal ones the first.
+fn largest(groups: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
+    let mut largest: Vec<Vec<usize>> = Vec::new();
+    for group in groups {
+        let within = |a: &[usize], b: &[usize]| a.iter().all(|m| b.contains(m));
+        if !largest.iter().any(|other| within(&group, other)) {
+            largest.retain(|other| !within(other, &group));
+            largest.push(group);
+        }
+    }
+    largest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn holm_stops_at_the_first_that_is_too_likely() {
+        let chances = [Some(0.03), Some(0.001), None, Some(0.02), Some(0.9)];
+        assert_eq!(holm(&chances), [false, true, false, false, false]);
+        let chances = [Some(0.03), Some(0.001), None, Some(0.016)];
+        assert_eq!(holm(&chances), [true, true, false, true]);
+    }
+
+    #[test]
+    fn who_ties_with_two_that_differ_is_in_two_groups() {
+        let figure = |member: usize| member as f64;
+        let all = || vec![0, 1, 2, 3];
+        assert_eq!(groups(all(), &[], figure), [all()]);
+        let chain = [(0, 2), (0, 3), (1, 3)];
+        assert_eq!(groups(all(), &chain, figure), [[0, 1], [1, 2], [2, 3]]);
+        let split = [(0, 2), (0, 3), (1, 2), (1, 3)];
+        assert_eq!(groups(all(), &split, figure), [[0, 1], [2, 3]]);
+        let each = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)];
+        assert_eq!(groups(all(), &each, figure), [[0], [1], [2], [3]]);
+        assert_eq!(groups(Vec::new(), &[], figure), [[0; 0]; 0]);
+    }
+}

@@ -1,0 +1,412 @@
+//! What a report leads with: a few sentences made of the findings, and the key figures.
+//!
+//! Nobody is said to be less or more than another unless the comparison proves it; everything else is a tie.
+
+use super::words::Entry;
+use crate::findings::{Bound, Compared, Comparison, Comparisons, Findings, Interval, Role};
+use crate::quantity;
+
+/// A figure by which contestants are compared.
+struct Figure {
+    of: fn(&Comparisons) -> &Compared,
+    /// `costs least CPU time per request`, for one entrant.
+    one_leads: &'static str,
+    /// The same for several.
+    many_lead: &'static str,
+    /// `cost`.
+    noun: &'static str,
+    /// Whether the least is best.
+    least_leads: bool,
+}
+
+const COST: Figure = Figure {
+    of: |comparisons| &comparisons.cost,
+    one_leads: "costs least CPU time per request",
+    many_lead: "cost least CPU time per request",
+    noun: "cost",
+    least_leads: true,
+};
+
+const RATE: Figure = Figure {
+    of: |comparisons| &comparisons.rate,
+    one_leads: "answers most requests per minute",
+    many_lead: "answer most requests per minute",
+    noun: "rate",
+    least_leads: false,
+};
+
+/// What the run says, a sentence each. Where the client set rates, cost comes first, and alone.
+pub(super) fn sentences(findings: &Findings) -> Vec<String> {
+    let client_bound = points(findings).any(|bound| bound == Some(Bound::Client));
+    let mut sentences = Vec::new();
+    if !client_bound {
+        sentences.extend(leaders(findings, &RATE));
+    }
+    sentences.extend(leaders(findings, &COST));
+    sentences.extend(distances(findings));
+    sentences.extend(bounds(findings));
+    sentences.push(noise_floor(findings));
+    sentences.extend(drift(findings));
+    sentences.extend(outliers(findings));
+    sentences
+}
+
+/// The few figures that a reader looks for first.
+pub(super) fn key_figures(findings: &Findings) -> Vec<Entry> {
+    let mut entries = vec![(
+        "valid cells".to_owned(),
+        format!(
+            "{} of {}",
+            quantity::whole(findings.cells.valid),
+            quantity::whole(findings.cells.planned)
+        ),
+    )];
+    let ceiling = findings
+        .ceilings
+        .iter()
+        .filter_map(|ceiling| Some(ceiling.requests_per_minute?.median))
+        .reduce(f64::max);
+    if let Some(ceiling) = ceiling {
+        entries.push((
+            "ceiling, requests per minute".to_owned(),
+            quantity::large(ceiling),
+        ));
+    }
+    let points = || {
+        findings
+            .entrants
+            .iter()
+            .filter(|entrant| entrant.role.is_contestant())
+            .flat_map(|entrant| &entrant.points)
+    };
+    entries.push((
+        "points bound by the client".to_owned(),
+        format!(
+            "{} of {}",
+            points()
+                .filter(|point| point.bound_by == Some(Bound::Client))
+                .count(),
+            points().count()
+        ),
+    ));
+    entries.push((
+        "noise floor of cost".to_owned(),
+        findings
+            .noise_floor
+            .as_ref()
+            .map_or("not measured".to_owned(), |floor| {
+                quantity::fine_percent(floor.cost_share)
+            }),
+    ));
+    let control = findings.entrants.iter().find(|e| e.role == Role::Control);
+    let floor = control
+        .and_then(|entrant| entrant.points.first())
+        .and_then(|point| Some(point.cost?.total_us.median));
+    if let Some(floor) = floor {
+        entries.push((
+            "floor, server CPU per request".to_owned(),
+            quantity::micros(floor),
+        ));
+    }
+    entries
+}
+
+/// What bounds each point of each contestant.
+fn points(findings: &Findings) -> impl Iterator<Item = Option<Bound>> {
+    let contestants = findings.entrants.iter().filter(|e| e.role.is_contestant());
+    contestants.flat_map(|entrant| entrant.points.iter().map(|point| point.bound_by))
+}
+
+/// Who leads at which connection counts.
+fn leaders(findings: &Findings, figure: &Figure) -> Option<String> {
+    let told: Vec<&Comparisons> = findings
+        .comparisons
+        .iter()
+        .filter(|comparisons| (figure.of)(comparisons).is_told())
+        .collect();
+    let mut clauses: Vec<(Leaders, Vec<u32>)> = Vec::new();
+    for comparisons in &told {
+        let leaders = leaders_of((figure.of)(comparisons), figure);
+        let count = comparisons.connections_asked;
+        match clauses.iter_mut().find(|(known, _)| *known == leaders) {
+            Some((_, counts)) => counts.push(count),
+            None => clauses.push((leaders, vec![count])),
+        }
+    }
+    let clauses: Vec<String> = clauses
+        .iter()
+        .map(|(leaders, counts)| {
+            let at = at_counts(counts, counts.len() == findings.comparisons.len());
+            match leaders {
+                Leaders::Nobody => format!("{at} no difference in {} is proven", figure.noun),
+                Leaders::Labels(labels) if labels.len() == 1 => {
+                    format!("{at} {} {}", labels[0], figure.one_leads)
+                }
+                Leaders::Labels(labels) => {
+                    format!("{at} {} {}, a tie", list(labels), figure.many_lead)
+                }
+            }
+        })
+        .collect();
+    (!clauses.is_empty()).then(|| sentence(&clauses.join("; ")))
+}
+
+/// Who is not proven to be behind anybody.
+#[derive(PartialEq)]
+enum Leaders {
+    /// Nobody is proven to be behind.
+    Nobody,
+    Labels(Vec<String>),
+}
+
+fn leaders_of(compared: &Compared, figure: &Figure) -> Leaders {
+    let is_behind = |label: &str| {
+        compared.pairs.iter().any(|pair| {
+            let other = if pair.a == label { &pair.b } else { &pair.a };
+            let behind = if figure.least_leads {
+                other.as_str()
+            } else {
+                label
+            };
+            (pair.a == label || pair.b == label) && pair.less.as_deref() == Some(behind)
+        })
+    };
+    if compared.pairs.iter().all(|pair| pair.less.is_none()) {
+        return Leaders::Nobody;
+    }
+    // In the matrix's order: inside a tie there is none of its own.
+    let mut labels: Vec<String> = Vec::new();
+    for label in compared.pairs.iter().flat_map(|pair| [&pair.a, &pair.b]) {
+        if !labels.contains(label) && !is_behind(label) {
+            labels.push(label.clone());
+        }
+    }
+    Leaders::Labels(labels)
+}
+
+/// How much more the others cost than a leader, at the lowest and the highest connection count.
+fn distances(findings: &Findings) -> Option<String> {
+    let (first, last) = (findings.comparisons.first()?, findings.comparisons.last()?);
+    let mut clauses: Vec<String> = distances_at(first).into_iter().collect();
+    if last.connections_asked != first.connections_asked {
+        clauses.extend(distances_at(last));
+    }
+    (!clauses.is_empty()).then(|| sentence(&clauses.join("; ")))
+}
+
+fn distances_at(comparisons: &Comparisons) -> Option<String> {
+    let Leaders::Labels(leaders) = leaders_of(&comparisons.cost, &COST) else {
+        return None;
+    };
+    let leader = leaders.first()?;
+    let pairs = comparisons.cost.pairs.iter();
+    let others: Vec<String> = pairs
+        .filter(|pair| pair.less.as_ref() == Some(leader))
+        .filter_map(|pair| times(pair, leader))
+        .collect();
+    (!others.is_empty()).then(|| {
+        let at = at_counts(&[comparisons.connections_asked], false);
+        format!(
+            "{at} a request costs {} times what it costs {leader}",
+            list(&others)
+        )
+    })
+}
+
+/// `hyper 1.28 (1.22 to 1.33)`: how many times the leader's cost, with the 95% interval.
+fn times(pair: &Comparison, leader: &str) -> Option<String> {
+    let Interval { low, high } = pair.interval?;
+    let (label, ratio, low, high) = if pair.a == leader {
+        (&pair.b, pair.ratio, low, high)
+    } else {
+        (&pair.a, 1.0 / pair.ratio, 1.0 / high, 1.0 / low)
+    };
+    Some(format!("{label} {ratio:.2} ({low:.2} to {high:.2})"))
+}
+
+/// Who set the rates.
+fn bounds(findings: &Findings) -> Option<String> {
+    let all = points(findings).flatten().count();
+    let count = |wanted: Bound| points(findings).filter(|b| *b == Some(wanted)).count();
+    let at = |wanted: Bound| match count(wanted) {
+        some if some == all => format!("all {all} points"),
+        some => format!("{some} of {all} points"),
+    };
+    let told = [
+        (Bound::Server, "the server"),
+        (Bound::Client, "the client"),
+        (Bound::Quota, "the CPU quota"),
+        (Bound::Neither, "neither side"),
+    ];
+    let mut clauses: Vec<String> = told
+        .into_iter()
+        .filter(|(bound, _)| count(*bound) > 0)
+        .map(|(bound, who)| format!("{who} set the rate at {}", at(bound)))
+        .collect();
+    if count(Bound::Noise) > 0 {
+        clauses.push(format!("noise hides who set it at {}", at(Bound::Noise)));
+    }
+    let advice = if count(Bound::Client) > 0 {
+        ". Where the client did, the rate is the load generator's: compare cost there"
+    } else {
+        ""
+    };
+    (!clauses.is_empty()).then(|| sentence(&format!("{}{advice}", clauses.join("; "))))
+}
+
+fn noise_floor(findings: &Findings) -> String {
+    match &findings.noise_floor {
+        Some(floor) => format!(
+            "The noise floor is {} in cost and {} in rate: {}, entered twice, differs from itself by no more than that (95%). \
+             Smaller differences are ties.",
+            quantity::fine_percent(floor.cost_share),
+            quantity::fine_percent(floor.rate_share),
+            floor.entrant
+        ),
+        None => "The noise floor was not measured: no entrant has valid cells under two names."
+            .to_owned(),
+    }
+}
+
+fn drift(findings: &Findings) -> Option<String> {
+    let drift = findings.drift.as_ref()?;
+    let speeds = || drift.blocks.iter().map(|block| block.cost_to_median);
+    let (low, high) = (speeds().reduce(f64::min)?, speeds().reduce(f64::max)?);
+    Some(format!(
+        "From the quickest round to the slowest, what {} costs grew by {}: the machine's drift, which ratios inside a round cancel.",
+        drift.control,
+        quantity::fine_percent(high / low - 1.0)
+    ))
+}
+
+fn outliers(findings: &Findings) -> Option<String> {
+    let valid = findings.cells.valid;
+    match findings.outliers.len() {
+        0 => None,
+        1 => Some(format!(
+            "One of {valid} valid cells is an outlier: kept, and named below."
+        )),
+        many => Some(format!(
+            "{many} of {valid} valid cells are outliers: kept, and named below."
+        )),
+    }
+}
+
+/// `at 100, 172 and 316 connections`.
+fn at_counts(counts: &[u32], all: bool) -> String {
+    if all && counts.len() > 1 {
+        return "at every connection count".to_owned();
+    }
+    let counts: Vec<String> = counts
+        .iter()
+        .map(|c| quantity::whole(u64::from(*c)))
+        .collect();
+    format!("at {} connections", list(&counts))
+}
+
+/// `a, b and c`.
+fn list(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// With a capital and a full stop.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters
+        .next()
+        .map_or_else(String::new, |c| c.to_uppercase().collect());
+    format!("{first}{}.", letters.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::analyse::analyse;
+    use crate::report;
+
+    fn pair(a: &str, b: &str, less: Option<&str>) -> Comparison {
+        Comparison {
+            a: a.into(),
+            b: b.into(),
+            ratio: 1.25,
+            interval: Some(Interval {
+                low: 1.0,
+                high: 2.0,
+            }),
+            blocks: 5,
+            less: less.map(str::to_owned),
+        }
+    }
+
+    fn labels(leaders: Leaders) -> Vec<String> {
+        match leaders {
+            Leaders::Nobody => Vec::new(),
+            Leaders::Labels(labels) => labels,
+        }
+    }
+
+    /// c is proven to cost more, and to answer more; b ties with both.
+    #[test]
+    fn whoever_is_not_proven_to_be_behind_leads() {
+        let compared = Compared {
+            ties: Vec::new(),
+            pairs: vec![
+                pair("a", "b", None),
+                pair("a", "c", Some("a")),
+                pair("b", "c", None),
+            ],
+        };
+        assert_eq!(labels(leaders_of(&compared, &COST)), ["a", "b"]);
+        assert_eq!(labels(leaders_of(&compared, &RATE)), ["b", "c"]);
+        let all_tie = Compared {
+            ties: Vec::new(),
+            pairs: vec![pair("a", "b", None)],
+        };
+        assert!(leaders_of(&all_tie, &COST) == Leaders::Nobody);
+    }
+
+    #[test]
+    fn a_ratio_is_told_from_the_leaders_side() {
+        let told = |leader| times(&pair("a", "b", Some(leader)), leader).unwrap();
+        assert_eq!(told("a"), "b 1.25 (1.00 to 2.00)");
+        assert_eq!(told("b"), "a 0.80 (0.50 to 1.00)");
+    }
+
+    #[test]
+    fn the_rate_leads_only_where_no_client_set_it() {
+        let made = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/made");
+        let record = report::read(&made).unwrap();
+        let mut findings = analyse(&record.run, &record.cells);
+        assert!(sentences(&findings)[0].contains("CPU time per request"));
+        for entrant in &mut findings.entrants {
+            for point in &mut entrant.points {
+                point.bound_by = Some(Bound::Server);
+            }
+        }
+        let sentences = sentences(&findings);
+        assert!(
+            sentences[0].contains("requests per minute"),
+            "{}",
+            sentences[0]
+        );
+        assert!(
+            sentences[1].contains("CPU time per request"),
+            "{}",
+            sentences[1]
+        );
+    }
+
+    #[test]
+    fn lists_read_as_english() {
+        let counts = at_counts(&[100, 172, 1000], false);
+        assert_eq!(counts, "at 100, 172 and 1,000 connections");
+        assert_eq!(at_counts(&[100, 172], true), "at every connection count");
+        assert_eq!(sentence("one; two"), "One; two.");
+    }
+}
