@@ -90,13 +90,18 @@ Examples:
   rungs sweep --matrix smoke --out /tmp/smoke
   rungs sweep --entrants epoll,axum --connections 100,352 --rounds 12
   rungs sweep --matrix my-servers.toml  your own server: docs/matrices.md says how
+  rungs sweep --resume results/latest   go on with a sweep that was cut short
 
-Ctrl-C ends the sweep; what was measured so far is kept. Exit status: 0 if there are valid cells, 1 if there
+Ctrl-C ends the sweep; what was measured so far is kept, and --resume measures the rest. Exit status: 0 if there are valid cells, 1 if there
 are none or the sweep cannot begin, 2 if the command line is wrong, 130 after Ctrl-C.")]
 struct SweepArgs {
-    /// The matrix: a built-in one (see `rungs list`) or a TOML file
-    #[arg(long, value_name = "NAME|FILE", default_value = "quick")]
-    matrix: String,
+    /// The matrix: a built-in one (see `rungs list`) or a TOML file [default: quick]
+    #[arg(long, value_name = "NAME|FILE")]
+    matrix: Option<String>,
+    /// Go on with the sweep in DIR that a crash, a kill or a full disk cut short: as it was begun, on the same machine,
+    /// with the same programs
+    #[arg(long, value_name = "DIR", conflicts_with = "out")]
+    resume: Option<PathBuf>,
     /// Directory to write to [default: results/<UTC time>-<matrix>, with results/latest pointing to it]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -118,6 +123,9 @@ struct SweepArgs {
     /// Seed of the order of cells [default: a new one, which the report names]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+    /// Measure an invalid cell again at once, until it was measured N times; every attempt is kept and reported [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
+    attempts: Option<u32>,
     /// Pin nothing: server and load generator share all CPUs
     #[arg(long)]
     shared: bool,
@@ -158,21 +166,33 @@ impl Cli {
 
 impl SweepArgs {
     fn run(self) -> anyhow::Result<ExitCode> {
-        let matrix = Matrix::find(&self.matrix)?.with(Overrides {
+        let overrides = Overrides {
             entrants: self.entrants,
             connections: self.connections,
             duration: self.duration,
             warmup: self.warmup,
             rounds: self.rounds,
             shared: self.shared,
-        })?;
-        let options = sweep::Options {
-            matrix,
-            out: self.out,
-            seed: self.seed,
-            command_line: env::args().collect(),
         };
-        Ok(match sweep::run(options, &Interrupt::catch()?)? {
+        let outcome = if let Some(dir) = self.resume {
+            let asked = sweep::Asked {
+                matrix: self.matrix,
+                overrides,
+                seed: self.seed,
+                attempts: self.attempts,
+            };
+            sweep::go_on(&dir, asked, &Interrupt::catch()?)?
+        } else {
+            let options = sweep::Options {
+                matrix: Matrix::find(self.matrix.as_deref().unwrap_or("quick"))?.with(overrides)?,
+                out: self.out,
+                seed: self.seed,
+                attempts: self.attempts.unwrap_or(1),
+                command_line: env::args().collect(),
+            };
+            sweep::run(options, &Interrupt::catch()?)?
+        };
+        Ok(match outcome {
             Outcome::Measured => ExitCode::SUCCESS,
             Outcome::NothingValid => ExitCode::FAILURE,
             Outcome::Interrupted => ExitCode::from(interrupt::EXIT_STATUS),

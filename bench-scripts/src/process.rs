@@ -21,6 +21,9 @@ use rustix::thread::CpuSet;
 /// How much of a child's output is kept: far more than any well-behaved program of ours prints.
 const OUTPUT_BOUND: usize = 256 << 10;
 
+/// How many lines wait to be asked for. A rung says three that nobody asked for; what a flood says beyond is dropped.
+const LINES_BOUND: usize = 64;
+
 /// How often a waiting parent looks.
 const POLL: Duration = Duration::from_millis(1);
 
@@ -39,7 +42,7 @@ pub struct Process {
 struct Output {
     /// All of it, up to [`OUTPUT_BOUND`].
     text: Arc<Mutex<Vec<u8>>>,
-    /// Each line as it comes. Disconnected at the end of the file.
+    /// Each line as it comes, up to [`LINES_BOUND`] that nobody took. Disconnected at the end of the file.
     lines: Receiver<String>,
 }
 
@@ -246,7 +249,7 @@ impl Output {
     /// Reads `pipe` to its end on a thread of its own, so that a child never blocks on a full pipe.
     fn follow(pipe: impl Read + Send + 'static) -> Self {
         let text = Arc::new(Mutex::new(Vec::new()));
-        let (sender, lines) = mpsc::channel();
+        let (sender, lines) = mpsc::sync_channel(LINES_BOUND);
         let kept = Arc::clone(&text);
         thread::spawn(move || {
             let mut pipe = BufReader::new(pipe);
@@ -260,8 +263,8 @@ impl Output {
                 let room = OUTPUT_BOUND - kept.len();
                 kept.extend_from_slice(&line[..line.len().min(room)]);
                 drop(kept);
-                // The receiver lives as long as the `Process`; after that the pipe is still drained.
-                let _ = sender.send(String::from_utf8_lossy(&line).trim_end().to_owned());
+                // The pipe is drained even if there is no room, or no receiver any more.
+                let _ = sender.try_send(String::from_utf8_lossy(&line).trim_end().to_owned());
                 line.clear();
             }
         });
@@ -332,6 +335,16 @@ mod tests {
             assert!(Instant::now() < deadline, "process {left} is still there");
             thread::sleep(POLL);
         }
+    }
+
+    #[test]
+    fn a_flood_is_drained_and_not_kept() {
+        let flood = "yes a flood of words that nobody asked for | head -c 3000000";
+        let mut process = shell(&format!("{flood} >&2; {flood}"));
+        assert!(process.wait(SOON).is_some());
+        assert_eq!(process.stderr.text().len(), OUTPUT_BOUND);
+        let lines = process.stdout.lines.try_iter().count();
+        assert_eq!(lines, LINES_BOUND);
     }
 
     #[test]

@@ -60,6 +60,13 @@ impl Server {
     fn start_rung(launch: &Launch) -> Result<Self, Reason> {
         let (mut process, config) = launch.start_process((Ipv4Addr::LOCALHOST, 0).into())?;
         match next_line(&process, START_TIMEOUT) {
+            // We load what it names: let that be this machine, whatever it says.
+            Ok(Line::Listening(hello)) if !hello.addr.ip().is_loopback() => {
+                Err(not_ready(format!(
+                    "it says that it listens on {}, which is not this machine",
+                    hello.addr
+                )))
+            }
             Ok(Line::Listening(hello)) => Ok(Self {
                 process,
                 _config: config,
@@ -259,6 +266,9 @@ mod tests {
             message.contains("not understood") && message.contains("hello"),
             "{message}"
         );
+        let abroad = RUNG.replace("127.0.0.1", "192.0.2.1");
+        let message = start_problem(&abroad, false);
+        assert!(message.contains("192.0.2.1:9, which is not"), "{message}");
         let message = start_problem("echo port taken >&2; exit 3 # {port}", true);
         assert!(
             message.contains("exited with status 3: port taken"),

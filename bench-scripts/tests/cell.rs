@@ -156,7 +156,7 @@ fn measure(script: Script, warmup: Duration, flags: &[&str]) -> Result<Cell, Int
         cpus: &[0],
         interrupt: &Interrupt::default(),
     };
-    bench.measure(&planned, &Entrant::rung("epoll"), &launch)
+    bench.measure(&planned, 1, &Entrant::rung("epoll"), &launch)
 }
 
 fn reasons(script: Script, flags: &[&str]) -> Vec<Reason> {

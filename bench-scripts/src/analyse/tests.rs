@@ -30,6 +30,7 @@ fn cell(entrant: &str, connections: u32, block: u32, requests: u64, cost_us: u64
             connections_asked: connections,
             connections,
         },
+        attempt: 1,
         started_at: String::new(),
         validity: Validity::Valid,
         load: Some(Load {
