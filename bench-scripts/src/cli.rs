@@ -12,6 +12,7 @@ use clap_complete::Shell;
 use crate::compare::{self, FailOn, Judgement};
 use crate::interrupt::{self, Interrupt, Interrupted};
 use crate::matrix::{Matrix, Overrides};
+use crate::process::guardian;
 use crate::record::{Advice, AdviceLevel};
 use crate::sweep::{self, Outcome};
 use crate::verify::Depth;
@@ -113,6 +114,9 @@ Examples:
         #[arg(last = true)]
         flags: Vec<String>,
     },
+    /// Ends the children of a killed rungs, which starts it
+    #[command(name = guardian::SUBCOMMAND, hide = true)]
+    Guardian,
     /// Print completions for a shell
     Completions {
         /// Which
@@ -200,6 +204,10 @@ impl Cli {
                 serve::run(&entrant, &flags)?;
                 Ok(ExitCode::SUCCESS)
             }
+            Command::Guardian => {
+                guardian::stand(io::stdin().lock(), guardian::GRACE);
+                Ok(ExitCode::SUCCESS)
+            }
             Command::Completions { shell } => {
                 let mut script = Vec::new();
                 clap_complete::generate(shell, &mut Self::command(), "rungs", &mut script);
@@ -220,6 +228,7 @@ impl SweepArgs {
             rounds: self.rounds,
             shared: self.shared,
         };
+        guardian::engage()?;
         let outcome = if let Some(dir) = self.resume {
             let asked = sweep::Asked {
                 matrix: self.matrix,

@@ -2,6 +2,7 @@
 //! must know.
 
 use std::fmt::{self, Display};
+use std::slice::from_ref;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -159,7 +160,7 @@ fn description(entrant: &Entrant) -> String {
         Threads::Count(count) => format!("{count} threads"),
     };
     let program = match &entrant.program {
-        Program::Rung { name, args } => [&[name.clone()], args.as_slice()].concat().join(" "),
+        Program::Rung { name, args } => [from_ref(name), args].concat().join(" "),
         Program::Foreign {
             command,
             config,

@@ -2,10 +2,13 @@
 //!
 //! Each child is started directly, without a shell, and leads a process group of its own: a terminal's Ctrl-C reaches
 //! only `rungs`, and whatever the child itself starts (nginx's workers) can be ended with it. A child is ended when its
-//! [`Process`] is dropped; should `rungs` be killed, the kernel ends it (PR_SET_PDEATHSIG, prctl(2)).
+//! [`Process`] is dropped; should `rungs` be killed, the kernel ends it (PR_SET_PDEATHSIG, prctl(2)), and the
+//! [guardian] what is left of its group.
 //!
 //! The kernel sends that signal when the *thread* that started the child ends. So start children from a thread that
 //! outlives them, as the main thread does.
+
+pub mod guardian;
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -75,6 +78,7 @@ impl Process {
         let stderr = Output::follow(child.stderr.take().expect("stderr is piped"));
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let pid = pid.expect("a process id is a positive i32");
+        guardian::watch(pid);
         Ok(Self {
             child,
             pid,
@@ -117,6 +121,7 @@ impl Process {
             // Before it is reaped: until then nobody else can be given its process id, or its group's.
             let _ = rustix::process::kill_process_group(self.pid, Signal::KILL);
             self.ended = self.child.wait().ok();
+            guardian::forget(self.pid);
         }
         self.ended
     }
@@ -157,6 +162,7 @@ impl Process {
         if self.ended.is_none() {
             let _ = rustix::process::kill_process_group(self.pid, Signal::KILL);
             self.ended = self.child.wait().ok();
+            guardian::forget(self.pid);
         }
     }
 

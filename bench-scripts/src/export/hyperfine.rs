@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::benchmark_name;
-use crate::record::Cost;
+use crate::record::{Cell, Cost};
 use crate::report::Record;
 
 pub(super) fn export(record: &Record) -> Value {
@@ -26,7 +26,7 @@ fn costs(record: &Record, label: &str, connections_asked: u32) -> Vec<Cost> {
             && planned.entrant == label
             && planned.connections_asked == connections_asked
     });
-    cells.filter_map(|cell| cell.cost()).collect()
+    cells.filter_map(Cell::cost).collect()
 }
 
 /// None of a point without a valid cell: hyperfine has no result without a time.
