@@ -59,8 +59,8 @@ enum Command {
     #[command(after_long_help = "\
 Examples:
   rungs report results/latest
-  rungs report results/latest --export bencher bmf.json      then: bencher run --adapter json --file bmf.json
-  rungs report results/latest --export hyperfine times.json  for the scripts that read hyperfine's JSON")]
+  rungs report results/latest --export bencher bmf.json      for bencher run --adapter json
+  rungs report results/latest --export hyperfine times.json  for what reads hyperfine's JSON")]
     Report {
         /// The run's directory, such as results/latest
         dir: PathBuf,
@@ -70,16 +70,17 @@ Examples:
     },
     /// Compare two runs: what became cheaper or dearer, with intervals and verdicts
     #[command(after_long_help = "\
-Compares every entrant and connection count that both runs have: the change of its cost and of its rate, each as a
-ratio to the null rung in the same round, with a 95% interval. In what else the runs differ is said on stderr.
+Compares every entrant and connection count that both runs have: the change of its cost and of
+its rate, each as a ratio to the null rung in the same round, with a 95% interval. In what else
+the runs differ is said on stderr.
 
 Examples:
   rungs compare results/before results/after
   rungs compare results/before results/after --fail-on worse:5%
   rungs compare results/before results/after --json
 
-Exit status: 0; 3 if --fail-on found something worse; 1 if the runs cannot be compared, or --fail-on cannot judge a
-point for want of valid rounds; 2 if the command line is wrong.")]
+Exit status: 0; 3 if --fail-on found something worse; 1 if the runs cannot be compared, or
+--fail-on cannot judge a point for want of valid rounds; 2 if the command line is wrong.")]
     Compare {
         /// Directory of the first run
         before: PathBuf,
@@ -134,8 +135,9 @@ Examples:
   rungs sweep --matrix my-servers.toml  your own server: docs/matrices.md says how
   rungs sweep --resume results/latest   go on with a sweep that was cut short
 
-Ctrl-C ends the sweep; what was measured so far is kept, and --resume measures the rest. Exit status: 0 if there are valid cells, 1 if there
-are none or the sweep cannot begin, 2 if the command line is wrong, 130 after Ctrl-C.")]
+Ctrl-C ends the sweep; what was measured so far is kept, and --resume measures the rest. Exit
+status: 0 if there are valid cells, 1 if there are none or the sweep cannot begin, 2 if the
+command line is wrong, 130 after Ctrl-C.")]
 struct SweepArgs {
     /// The matrix: a built-in one (see `rungs list`) or a TOML file [default: quick]
     #[arg(long, value_name = "NAME|FILE")]

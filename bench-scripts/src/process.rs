@@ -180,7 +180,7 @@ impl Process {
             .lines()
             .filter(|line| !line.trim().is_empty())
             .collect();
-        lines[lines.len().saturating_sub(3)..].join(" / ")
+        excerpt(&lines[lines.len().saturating_sub(3)..].join(" / "))
     }
 }
 
@@ -197,6 +197,24 @@ pub enum Stopped {
     InTime(ExitStatus),
     /// It did not, and was killed.
     Killed,
+}
+
+/// What a program printed, fit to be quoted in a message and in every format of a report: its first few hundred
+/// characters, with U+FFFD in place of each that does not print.
+#[must_use]
+pub fn excerpt(text: &str) -> String {
+    const BOUND: usize = 300;
+    let printable = |c: char| match c {
+        // XML has no words for these.
+        '\u{fffe}' | '\u{ffff}' => char::REPLACEMENT_CHARACTER,
+        c if c.is_control() => char::REPLACEMENT_CHARACTER,
+        c => c,
+    };
+    let mut excerpt: String = text.chars().take(BOUND).map(printable).collect();
+    if text.chars().nth(BOUND).is_some() {
+        excerpt.push('…');
+    }
+    excerpt
 }
 
 /// An exit status in words: `exited with status 1`, `was killed by signal 9 (SIGKILL)`.
@@ -320,6 +338,14 @@ mod tests {
         process.next_line(SOON).unwrap();
         assert_eq!(process.stop(Duration::from_millis(50)), Stopped::Killed);
         assert!(!exists(process.id()));
+    }
+
+    #[test]
+    fn rubbish_is_quoted_briefly_and_printably() {
+        assert_eq!(excerpt("plain – text"), "plain – text");
+        assert_eq!(excerpt("\u{12}\u{ffff}\t|"), "\u{fffd}\u{fffd}\u{fffd}|");
+        let long = excerpt(&"ö".repeat(1000));
+        assert_eq!(long.chars().count(), 301);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use rustix::process::Signal;
 
 use crate::memory_file::MemoryFile;
 use crate::observe::threads::ProcessGroup;
-use crate::process::{NoLine, Process, Stopped, in_words};
+use crate::process::{NoLine, Process, Stopped, excerpt, in_words};
 use crate::record::Reason;
 use lines::Line;
 
@@ -193,8 +193,10 @@ impl Server {
 
 fn next_line(process: &Process, timeout: Duration) -> Result<Line, String> {
     match process.next_line(timeout) {
-        Ok(line) => serde_json::from_str(&line)
-            .map_err(|error| format!("it printed a line that is not understood ({error}): {line}")),
+        Ok(line) => serde_json::from_str(&line).map_err(|error| {
+            let line = excerpt(&line);
+            format!("it printed a line that is not understood ({error}): {line}")
+        }),
         Err(NoLine::TimedOut) => Err(format!("it printed nothing for {} s", timeout.as_secs())),
         Err(NoLine::Closed) => Err("it closed its stdout".into()),
     }

@@ -153,12 +153,13 @@ impl Store {
             self.cells.write_all(&line(serde_json::to_vec(cell))?)?;
             self.cells.sync_data()
         };
-        write().map_err(|error| unwritable(&self.dir.join(CELLS_FILE), error))?;
+        let written = write().map_err(|error| unwritable(&self.dir.join(CELLS_FILE), error));
         if !self.is_kept && self.is_latest {
             point_latest_to(&self.dir);
         }
+        // Though it could not be written: a sweep that has begun can go on.
         self.is_kept = true;
-        Ok(())
+        written
     }
 }
 

@@ -44,7 +44,10 @@ fn the_same_run_twice_is_all_ties() {
     let (a, b) = (made(&dir, "a", "", 1.0), made(&dir, "b", "", 1.0));
     let (code, stdout, stderr) = compare(&a, &b, &["--fail-on", "worse:0%"]);
     assert_eq!((code, stderr.as_str()), (Some(0), ""), "{stdout}");
-    assert!(stdout.contains("cost: 20 tie\nrate: 20 tie\n"), "{stdout}");
+    assert!(
+        stdout.contains("cost, in lines: tie 20\nrate, in lines: tie 20\n"),
+        "{stdout}"
+    );
 }
 
 #[test]

@@ -71,6 +71,16 @@ impl Sweep {
     }
 }
 
+/// A command to which 8 KiB is the largest file. With SIGXFSZ ignored, write(2) then fails as on a full disk.
+fn short_of_room(command: &Command) -> Command {
+    let mut limited = Command::new("sh");
+    limited
+        .args(["-c", "trap '' XFSZ; ulimit -f 16; exec \"$@\"", "sh"])
+        .arg(command.get_program())
+        .args(command.get_args());
+    limited
+}
+
 fn indices(record: &Record) -> Vec<usize> {
     record.cells.iter().map(|c| c.planned.index).collect()
 }
@@ -129,14 +139,8 @@ fn what_changed_since_is_refused_and_named() {
 #[test]
 fn a_full_disk_is_one_sentence_and_the_sweep_goes_on_when_there_is_room() {
     let sweep = Sweep::new();
-    // Room for run.json, and not for all cells. Without a handler for SIGXFSZ, write(2) fails as on a full disk.
-    let begin = sweep.begin(3);
-    let mut limited = Command::new("sh");
-    limited
-        .args(["-c", "trap '' XFSZ; ulimit -f 16; exec \"$@\"", "sh"])
-        .arg(begin.get_program())
-        .args(begin.get_args());
-    let (code, _, stderr) = finish(&mut limited);
+    // Room for run.json, and not for all cells.
+    let (code, _, stderr) = finish(&mut short_of_room(&sweep.begin(3)));
     assert_eq!(code, Some(1), "{stderr}");
     let last = stderr.lines().last().unwrap();
     assert!(
@@ -147,6 +151,30 @@ fn a_full_disk_is_one_sentence_and_the_sweep_goes_on_when_there_is_room() {
     let (code, _, stderr) = sweep.resume(&[]);
     assert_eq!(code, Some(0), "{stderr}");
     assert_eq!(indices(&sweep.record()), [0, 1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn a_full_disk_leaves_the_old_report() {
+    let dir = tempfile::tempdir().unwrap();
+    let made = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/made");
+    for file in [report::RUN_FILE, report::CELLS_FILE] {
+        fs::copy(made.join(file), dir.path().join(file)).unwrap();
+    }
+    let mut command = rungs();
+    command.arg("report").arg(dir.path());
+    assert_eq!(finish(&mut command).0, Some(0));
+    let content = || -> Vec<_> {
+        let files = fs::read_dir(dir.path()).unwrap().map(|f| f.unwrap().path());
+        files.map(|f| (fs::read(&f).unwrap(), f)).collect()
+    };
+    let before = content();
+    let (code, _, stderr) = finish(&mut short_of_room(&command));
+    assert_eq!((code, stderr.lines().count()), (Some(1), 1), "{stderr}");
+    assert!(
+        stderr.contains("report.html: is it yours, and is there room?"),
+        "{stderr}"
+    );
+    assert!(before == content());
 }
 
 #[test]

@@ -13,9 +13,9 @@ pub fn text(comparison: &Comparison) -> String {
     let mut table = table::plain(&[
         "entrant",
         "connections",
-        "cost × null",
-        "after",
-        "change",
+        "× null before",
+        "× null after",
+        "cost, change",
         "95% interval",
         "",
         "rate, change",
@@ -36,7 +36,7 @@ pub fn text(comparison: &Comparison) -> String {
     let mut text = table.trim_fmt();
     let _ = write!(
         text,
-        "\n\ncost: {}\nrate: {}\nChanges are of the ratio to null in the same round. In each column, the chance of even one false verdict is at most 5%.",
+        "\n\ncost, in lines: {}\nrate, in lines: {}\nChanges are of the ratio to null in the same round. In each column, the chance of even one false verdict is at most 5%.",
         summary(comparison, |line| line.cost),
         summary(comparison, |line| line.rate)
     );
@@ -69,32 +69,31 @@ fn percent(ratio: f64) -> String {
     format!("{percent:+.1}%").replace('-', "−")
 }
 
+const WORSE: &str = "worse";
+const IMPROVED: &str = "improved";
+const TIE: &str = "tie";
+const TOO_FEW: &str = "too few rounds";
+const NO_PAIR: &str = "no valid pair";
+
 fn verdict(change: Option<Change>) -> &'static str {
     match change.map(|change| change.verdict) {
-        None => "no valid pair",
-        Some(Verdict::Improved) => "improved",
-        Some(Verdict::Worse) => "worse",
-        Some(Verdict::Tie) => "tie",
-        Some(Verdict::TooFewBlocks) => "too few rounds",
+        None => NO_PAIR,
+        Some(Verdict::Improved) => IMPROVED,
+        Some(Verdict::Worse) => WORSE,
+        Some(Verdict::Tie) => TIE,
+        Some(Verdict::TooFewBlocks) => TOO_FEW,
     }
 }
 
 /// How many lines have which verdict.
 fn summary(comparison: &Comparison, figure: fn(&Line) -> Option<Change>) -> String {
     let lines = || comparison.entrants.iter().flat_map(|e| &e.lines);
-    let kinds = [
-        "worse",
-        "improved",
-        "tie",
-        "too few rounds",
-        "no valid pair",
-    ];
     let count = |kind| lines().filter(|line| verdict(figure(line)) == kind).count();
-    let counts: Vec<_> = kinds
+    let counts: Vec<_> = [WORSE, IMPROVED, TIE, TOO_FEW, NO_PAIR]
         .into_iter()
         .map(|kind| (kind, count(kind)))
         .filter(|(_, count)| *count > 0)
-        .map(|(kind, count)| format!("{count} {kind}"))
+        .map(|(kind, count)| format!("{kind} {count}"))
         .collect();
     counts.join(", ")
 }
