@@ -99,6 +99,7 @@ impl Bench<'_> {
     pub fn measure(
         &self,
         planned: &PlannedCell,
+        attempt: u32,
         entrant: &Entrant,
         launch: &Launch,
     ) -> Result<Cell, Interrupted> {
@@ -111,6 +112,7 @@ impl Bench<'_> {
         };
         Ok(Cell {
             planned: planned.clone(),
+            attempt,
             started_at,
             validity: if reasons.is_empty() {
                 Validity::Valid
@@ -227,6 +229,27 @@ impl Bench<'_> {
         let mut run = self
             .generator
             .start(&self.job(server, planned, self.duration))?;
+        let window = self.window(server, processes, planned, run.as_mut(), before);
+        match window {
+            // How it ended says more than what was missed of it.
+            Err(missed @ GivenUp::Because(_)) if run.has_ended() => {
+                finish(run, server, self.interrupt)?;
+                Err(missed)
+            }
+            Err(given_up) => Err(given_up),
+            Ok(window) => Ok((window, finish(run, server, self.interrupt)?)),
+        }
+    }
+
+    /// The telemetry window inside a load run.
+    fn window(
+        &self,
+        server: &mut Server,
+        processes: ProcessGroup,
+        planned: &PlannedCell,
+        run: &mut dyn LoadRun,
+        sockets_before: u64,
+    ) -> Result<Window, GivenUp> {
         let begin = Instant::now();
         let watch = Watch {
             server: processes,
@@ -235,13 +258,13 @@ impl Bench<'_> {
             quota: CpuGroup::of_this_process().filter(|group| group.quota_cpus().is_some()),
         };
         let by = begin + self.duration.mul_f64(ESTABLISHED_BY);
-        let established = self.await_connections(server, run.as_mut(), planned, before, by)?;
+        let established = self.await_connections(server, run, planned, sockets_before, by)?;
         let first = loop {
-            let counters = self.counters(server, run.as_mut())?;
+            let counters = self.counters(server, run)?;
             let open = counters.as_ref().map(Counters::open);
             let all_accepted = open.is_none_or(|open| open >= u64::from(planned.connections));
             if all_accepted || Instant::now() >= by {
-                break self.edge(&watch, counters, server, run.as_mut())?;
+                break self.edge(&watch, counters, server, run)?;
             }
             thread::sleep(POLL);
         };
@@ -251,15 +274,13 @@ impl Bench<'_> {
             let step = Instant::now() + Duration::from_millis(50);
             self.interrupt.sleep_until(end.min(step))?;
         }
-        let counters = self.counters(server, run.as_mut())?;
-        let last = self.edge(&watch, counters, server, run.as_mut())?;
-        let load = finish(run, server, self.interrupt)?;
-        let window = Window {
+        let counters = self.counters(server, run)?;
+        let last = self.edge(&watch, counters, server, run)?;
+        Ok(Window {
             established,
             first,
             last,
-        };
-        Ok((window, load))
+        })
     }
 
     /// Waits until all connections are established, at most until `by`; gives how many then are.

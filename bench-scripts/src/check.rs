@@ -69,7 +69,7 @@ fn socket_errors(evidence: &Evidence<'_>) -> Option<Reason> {
         timeout,
         status: _,
     } = evidence.load.errors;
-    (connect + read + write + timeout > 0).then_some(Reason::SocketErrors {
+    ([connect, read, write, timeout] != [0; 4]).then_some(Reason::SocketErrors {
         connect,
         read,
         write,
@@ -113,13 +113,18 @@ fn count_mismatch(evidence: &Evidence<'_>) -> Option<Reason> {
     let server = evidence.server.requests_in_life?;
     let loads = [evidence.warmup, Some(evidence.load)];
     let loads = || loads.iter().flatten();
-    let client = evidence.own_requests + loads().map(|load| load.requests).sum::<u64>();
+    // Whatever a broken load generator claims, it must not overflow.
+    let client = loads().fold(evidence.own_requests, |sum, load| {
+        sum.saturating_add(load.requests)
+    });
     let in_flight = u64::from(evidence.planned.connections) * loads().count() as u64;
-    (!(client..=client + in_flight).contains(&server)).then_some(Reason::CountMismatch {
-        server,
-        client,
-        in_flight,
-    })
+    (!(client..=client.saturating_add(in_flight)).contains(&server)).then_some(
+        Reason::CountMismatch {
+            server,
+            client,
+            in_flight,
+        },
+    )
 }
 
 fn window_cut(evidence: &Evidence<'_>) -> Option<Reason> {

@@ -2,18 +2,21 @@
 
 use std::env;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use anyhow::bail;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
+use crate::compare::{self, FailOn, Judgement};
 use crate::interrupt::{self, Interrupt, Interrupted};
 use crate::matrix::{Matrix, Overrides};
+use crate::process::guardian;
 use crate::record::{Advice, AdviceLevel};
 use crate::sweep::{self, Outcome};
 use crate::verify::Depth;
-use crate::{cpu_plan, list, machine, output, preflight, serve, verify};
+use crate::{cpu_plan, export, list, machine, output, preflight, report, serve, verify};
 
 /// Measures what each rung of the Rust I/O ladder costs, and says why.
 ///
@@ -27,12 +30,16 @@ pub struct Cli {
     command: Command,
 }
 
+/// Exit status of a comparison that `--fail-on` fails.
+const WORSE: u8 = 3;
+
 const EXAMPLES: &str = "\
 Examples:
   rungs doctor                          what about this machine would spoil the numbers
   rungs sweep                           the quick sweep, under 6 minutes
   rungs sweep --matrix c10k --seed 7    from 100 to 10,000 connections, in order 7
   rungs report results/latest           render a run again
+  rungs compare results/a results/b     what changed between two runs
   rungs serve epoll                     look at a rung with a browser";
 
 #[derive(Debug, Subcommand)]
@@ -49,9 +56,42 @@ enum Command {
         quick: bool,
     },
     /// Render a run again, from its run.json and cells.jsonl
+    #[command(after_long_help = "\
+Examples:
+  rungs report results/latest
+  rungs report results/latest --export bencher bmf.json      for bencher run --adapter json
+  rungs report results/latest --export hyperfine times.json  for what reads hyperfine's JSON")]
     Report {
         /// The run's directory, such as results/latest
         dir: PathBuf,
+        /// Also write the run to FILE in another tool's format: bencher (Bencher Metric Format) or hyperfine; may be repeated
+        #[arg(long, num_args = 2, value_names = ["FORMAT", "FILE"])]
+        export: Vec<String>,
+    },
+    /// Compare two runs: what became cheaper or dearer, with intervals and verdicts
+    #[command(after_long_help = "\
+Compares every entrant and connection count that both runs have: the change of its cost and of
+its rate, each as a ratio to the null rung in the same round, with a 95% interval. In what else
+the runs differ is said on stderr.
+
+Examples:
+  rungs compare results/before results/after
+  rungs compare results/before results/after --fail-on worse:5%
+  rungs compare results/before results/after --json
+
+Exit status: 0; 3 if --fail-on found something worse; 1 if the runs cannot be compared, or
+--fail-on cannot judge a point for want of valid rounds; 2 if the command line is wrong.")]
+    Compare {
+        /// Directory of the first run
+        before: PathBuf,
+        /// Directory of the second run
+        after: PathBuf,
+        /// Print JSON, as schemas/compare.schema.json describes it
+        #[arg(long)]
+        json: bool,
+        /// Exit with 3 if anything costs more by over so many per cent, with confidence: worse:5%
+        #[arg(long, value_name = "worse:N%")]
+        fail_on: Option<FailOn>,
     },
     /// List the entrants and the built-in matrices
     List,
@@ -75,6 +115,9 @@ Examples:
         #[arg(last = true)]
         flags: Vec<String>,
     },
+    /// Ends the children of a killed rungs, which starts it
+    #[command(name = guardian::SUBCOMMAND, hide = true)]
+    Guardian,
     /// Print completions for a shell
     Completions {
         /// Which
@@ -90,13 +133,19 @@ Examples:
   rungs sweep --matrix smoke --out /tmp/smoke
   rungs sweep --entrants epoll,axum --connections 100,352 --rounds 12
   rungs sweep --matrix my-servers.toml  your own server: docs/matrices.md says how
+  rungs sweep --resume results/latest   go on with a sweep that was cut short
 
-Ctrl-C ends the sweep; what was measured so far is kept. Exit status: 0 if there are valid cells, 1 if there
-are none or the sweep cannot begin, 2 if the command line is wrong, 130 after Ctrl-C.")]
+Ctrl-C ends the sweep; what was measured so far is kept, and --resume measures the rest. Exit
+status: 0 if there are valid cells, 1 if there are none or the sweep cannot begin, 2 if the
+command line is wrong, 130 after Ctrl-C.")]
 struct SweepArgs {
-    /// The matrix: a built-in one (see `rungs list`) or a TOML file
-    #[arg(long, value_name = "NAME|FILE", default_value = "quick")]
-    matrix: String,
+    /// The matrix: a built-in one (see `rungs list`) or a TOML file [default: quick]
+    #[arg(long, value_name = "NAME|FILE")]
+    matrix: Option<String>,
+    /// Go on with the sweep in DIR that a crash, a kill or a full disk cut short: as it was begun, on the same machine,
+    /// with the same programs
+    #[arg(long, value_name = "DIR", conflicts_with = "out")]
+    resume: Option<PathBuf>,
     /// Directory to write to [default: results/<UTC time>-<matrix>, with results/latest pointing to it]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -118,6 +167,9 @@ struct SweepArgs {
     /// Seed of the order of cells [default: a new one, which the report names]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+    /// Measure an invalid cell again at once, until it was measured N times; every attempt is kept and reported [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
+    attempts: Option<u32>,
     /// Pin nothing: server and load generator share all CPUs
     #[arg(long)]
     shared: bool,
@@ -133,10 +185,18 @@ impl Cli {
         match self.command {
             Command::Sweep(args) => args.run(),
             Command::Verify { entrants, quick } => verify_command(&entrants, quick),
-            Command::Report { dir } => {
+            Command::Report { dir, export } => {
+                let exports = export::parse(&export)?;
                 output::report(&dir)?;
+                export::write(&dir, &exports)?;
                 Ok(ExitCode::SUCCESS)
             }
+            Command::Compare {
+                before,
+                after,
+                json,
+                fail_on,
+            } => compare_command(&before, &after, json, fail_on),
             Command::List => {
                 output::line(list::text())?;
                 Ok(ExitCode::SUCCESS)
@@ -144,6 +204,10 @@ impl Cli {
             Command::Doctor { matrix } => doctor(&matrix),
             Command::Serve { entrant, flags } => {
                 serve::run(&entrant, &flags)?;
+                Ok(ExitCode::SUCCESS)
+            }
+            Command::Guardian => {
+                guardian::stand(io::stdin().lock(), guardian::GRACE);
                 Ok(ExitCode::SUCCESS)
             }
             Command::Completions { shell } => {
@@ -158,21 +222,34 @@ impl Cli {
 
 impl SweepArgs {
     fn run(self) -> anyhow::Result<ExitCode> {
-        let matrix = Matrix::find(&self.matrix)?.with(Overrides {
+        let overrides = Overrides {
             entrants: self.entrants,
             connections: self.connections,
             duration: self.duration,
             warmup: self.warmup,
             rounds: self.rounds,
             shared: self.shared,
-        })?;
-        let options = sweep::Options {
-            matrix,
-            out: self.out,
-            seed: self.seed,
-            command_line: env::args().collect(),
         };
-        Ok(match sweep::run(options, &Interrupt::catch()?)? {
+        guardian::engage()?;
+        let outcome = if let Some(dir) = self.resume {
+            let asked = sweep::Asked {
+                matrix: self.matrix,
+                overrides,
+                seed: self.seed,
+                attempts: self.attempts,
+            };
+            sweep::go_on(&dir, asked, &Interrupt::catch()?)?
+        } else {
+            let options = sweep::Options {
+                matrix: Matrix::find(self.matrix.as_deref().unwrap_or("quick"))?.with(overrides)?,
+                out: self.out,
+                seed: self.seed,
+                attempts: self.attempts.unwrap_or(1),
+                command_line: env::args().collect(),
+            };
+            sweep::run(options, &Interrupt::catch()?)?
+        };
+        Ok(match outcome {
             Outcome::Measured => ExitCode::SUCCESS,
             Outcome::NothingValid => ExitCode::FAILURE,
             Outcome::Interrupted => ExitCode::from(interrupt::EXIT_STATUS),
@@ -187,6 +264,35 @@ fn verify_command(entrants: &[String], quick: bool) -> anyhow::Result<ExitCode> 
         Ok(false) => Ok(ExitCode::FAILURE),
         Err(error) if error.is::<Interrupted>() => Ok(ExitCode::from(interrupt::EXIT_STATUS)),
         Err(error) => Err(error),
+    }
+}
+
+fn compare_command(
+    before: &Path,
+    after: &Path,
+    json: bool,
+    fail_on: Option<FailOn>,
+) -> anyhow::Result<ExitCode> {
+    let (before_record, after_record) = (report::read(before)?, report::read(after)?);
+    let comparison = compare::compare((before, &before_record), (after, &after_record))?;
+    for difference in &comparison.differences {
+        output::note(format_args!("differs: {difference}"));
+    }
+    if json {
+        output::line(serde_json::to_string_pretty(&comparison)?)?;
+    } else {
+        output::line(compare::text(&comparison))?;
+    }
+    match fail_on.map_or(Judgement::Passed, |fail_on| fail_on.judge(&comparison)) {
+        Judgement::Passed => Ok(ExitCode::SUCCESS),
+        Judgement::Worse(lines) => {
+            output::note(format_args!("worse in cost: {}", lines.join(", ")));
+            Ok(ExitCode::from(WORSE))
+        }
+        Judgement::Unseen(lines) => bail!(
+            "nothing can be said of {}: measure again, with two valid rounds at least",
+            lines.join(", ")
+        ),
     }
 }
 

@@ -144,6 +144,8 @@ pub struct CellCounts {
     pub planned: u64,
     /// Cells on record, valid or not.
     pub measured: u64,
+    /// Attempts on record: more than cells, where invalid ones were measured again.
+    pub attempts: u64,
     /// Cells on record whose every cross-check held.
     pub valid: u64,
 }
@@ -280,6 +282,8 @@ pub struct InvalidCell {
     pub index: usize,
     /// The block (round) it belongs to, from 0.
     pub block: u32,
+    /// Which attempt at the cell it was, from 1.
+    pub attempt: u32,
     /// Why it is invalid.
     pub reasons: Vec<Reason>,
     /// The rate that it shows all the same, for drawing it hollow; none where there is none.

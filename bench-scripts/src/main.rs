@@ -4,11 +4,12 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use rungs::cli::Cli;
+use rungs::output;
 
 fn main() -> ExitCode {
     Cli::parse().run().unwrap_or_else(|error| {
         // With its causes, on one line.
-        eprintln!("rungs: {error:#}");
+        output::note(format_args!("rungs: {error:#}"));
         ExitCode::FAILURE
     })
 }

@@ -1,7 +1,7 @@
 //! What `rungs` prints on stdout: results only. All else goes to stderr.
 
 use std::fmt::Display;
-use std::io::{self, Write, stdout};
+use std::io::{self, Write, stderr, stdout};
 use std::path::Path;
 
 use crate::report;
@@ -18,6 +18,11 @@ pub fn line(text: impl Display) -> io::Result<()> {
     }
 }
 
+/// Says something to the user on stderr, if it can be: a sweep whose log is full goes on.
+pub fn note(text: impl Display) {
+    let _ = writeln!(stderr().lock(), "{text}");
+}
+
 /// Renders the run in `dir`, and prints its table, what it says, and where its report is.
 ///
 /// # Errors
@@ -26,7 +31,7 @@ pub fn line(text: impl Display) -> io::Result<()> {
 pub fn report(dir: &Path) -> anyhow::Result<()> {
     let rendered = report::render(dir)?;
     for warning in &rendered.warnings {
-        eprintln!("{warning}");
+        note(warning);
     }
     line(report::terminal_table(&rendered.findings))?;
     line(format_args!(

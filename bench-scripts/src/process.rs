@@ -2,10 +2,13 @@
 //!
 //! Each child is started directly, without a shell, and leads a process group of its own: a terminal's Ctrl-C reaches
 //! only `rungs`, and whatever the child itself starts (nginx's workers) can be ended with it. A child is ended when its
-//! [`Process`] is dropped; should `rungs` be killed, the kernel ends it (PR_SET_PDEATHSIG, prctl(2)).
+//! [`Process`] is dropped; should `rungs` be killed, the kernel ends it (PR_SET_PDEATHSIG, prctl(2)), and the
+//! [guardian] what is left of its group.
 //!
 //! The kernel sends that signal when the *thread* that started the child ends. So start children from a thread that
 //! outlives them, as the main thread does.
+
+pub mod guardian;
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -20,6 +23,9 @@ use rustix::thread::CpuSet;
 
 /// How much of a child's output is kept: far more than any well-behaved program of ours prints.
 const OUTPUT_BOUND: usize = 256 << 10;
+
+/// How many lines wait to be asked for. A rung says three that nobody asked for; what a flood says beyond is dropped.
+const LINES_BOUND: usize = 64;
 
 /// How often a waiting parent looks.
 const POLL: Duration = Duration::from_millis(1);
@@ -39,7 +45,7 @@ pub struct Process {
 struct Output {
     /// All of it, up to [`OUTPUT_BOUND`].
     text: Arc<Mutex<Vec<u8>>>,
-    /// Each line as it comes. Disconnected at the end of the file.
+    /// Each line as it comes, up to [`LINES_BOUND`] that nobody took. Disconnected at the end of the file.
     lines: Receiver<String>,
 }
 
@@ -72,6 +78,7 @@ impl Process {
         let stderr = Output::follow(child.stderr.take().expect("stderr is piped"));
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let pid = pid.expect("a process id is a positive i32");
+        guardian::watch(pid);
         Ok(Self {
             child,
             pid,
@@ -114,6 +121,7 @@ impl Process {
             // Before it is reaped: until then nobody else can be given its process id, or its group's.
             let _ = rustix::process::kill_process_group(self.pid, Signal::KILL);
             self.ended = self.child.wait().ok();
+            guardian::forget(self.pid);
         }
         self.ended
     }
@@ -154,6 +162,7 @@ impl Process {
         if self.ended.is_none() {
             let _ = rustix::process::kill_process_group(self.pid, Signal::KILL);
             self.ended = self.child.wait().ok();
+            guardian::forget(self.pid);
         }
     }
 
@@ -171,7 +180,7 @@ impl Process {
             .lines()
             .filter(|line| !line.trim().is_empty())
             .collect();
-        lines[lines.len().saturating_sub(3)..].join(" / ")
+        excerpt(&lines[lines.len().saturating_sub(3)..].join(" / "))
     }
 }
 
@@ -188,6 +197,24 @@ pub enum Stopped {
     InTime(ExitStatus),
     /// It did not, and was killed.
     Killed,
+}
+
+/// What a program printed, fit to be quoted in a message and in every format of a report: its first few hundred
+/// characters, with U+FFFD in place of each that does not print.
+#[must_use]
+pub fn excerpt(text: &str) -> String {
+    const BOUND: usize = 300;
+    let printable = |c: char| match c {
+        // XML has no words for these.
+        '\u{fffe}' | '\u{ffff}' => char::REPLACEMENT_CHARACTER,
+        c if c.is_control() => char::REPLACEMENT_CHARACTER,
+        c => c,
+    };
+    let mut excerpt: String = text.chars().take(BOUND).map(printable).collect();
+    if text.chars().nth(BOUND).is_some() {
+        excerpt.push('…');
+    }
+    excerpt
 }
 
 /// An exit status in words: `exited with status 1`, `was killed by signal 9 (SIGKILL)`.
@@ -246,7 +273,7 @@ impl Output {
     /// Reads `pipe` to its end on a thread of its own, so that a child never blocks on a full pipe.
     fn follow(pipe: impl Read + Send + 'static) -> Self {
         let text = Arc::new(Mutex::new(Vec::new()));
-        let (sender, lines) = mpsc::channel();
+        let (sender, lines) = mpsc::sync_channel(LINES_BOUND);
         let kept = Arc::clone(&text);
         thread::spawn(move || {
             let mut pipe = BufReader::new(pipe);
@@ -260,8 +287,8 @@ impl Output {
                 let room = OUTPUT_BOUND - kept.len();
                 kept.extend_from_slice(&line[..line.len().min(room)]);
                 drop(kept);
-                // The receiver lives as long as the `Process`; after that the pipe is still drained.
-                let _ = sender.send(String::from_utf8_lossy(&line).trim_end().to_owned());
+                // The pipe is drained even if there is no room, or no receiver any more.
+                let _ = sender.try_send(String::from_utf8_lossy(&line).trim_end().to_owned());
                 line.clear();
             }
         });
@@ -314,6 +341,14 @@ mod tests {
     }
 
     #[test]
+    fn rubbish_is_quoted_briefly_and_printably() {
+        assert_eq!(excerpt("plain – text"), "plain – text");
+        assert_eq!(excerpt("\u{12}\u{ffff}\t|"), "\u{fffd}\u{fffd}\u{fffd}|");
+        let long = excerpt(&"ö".repeat(1000));
+        assert_eq!(long.chars().count(), 301);
+    }
+
+    #[test]
     fn a_signal_is_named() {
         let mut process = shell("kill -9 $$");
         assert_eq!(
@@ -332,6 +367,16 @@ mod tests {
             assert!(Instant::now() < deadline, "process {left} is still there");
             thread::sleep(POLL);
         }
+    }
+
+    #[test]
+    fn a_flood_is_drained_and_not_kept() {
+        let flood = "yes a flood of words that nobody asked for | head -c 3000000";
+        let mut process = shell(&format!("{flood} >&2; {flood}"));
+        assert!(process.wait(SOON).is_some());
+        assert_eq!(process.stderr.text().len(), OUTPUT_BOUND);
+        let lines = process.stdout.lines.try_iter().count();
+        assert_eq!(lines, LINES_BOUND);
     }
 
     #[test]

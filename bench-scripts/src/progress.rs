@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::output::note;
 use crate::quantity;
 use crate::record::{Cell, PlannedCell};
 
@@ -19,7 +20,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// For a sweep of so many cells, each of which takes about `cell_time`.
+    /// For so many cells that are to be measured, each of which takes about `cell_time`.
     #[must_use]
     pub fn new(cells: usize, cell_time: Duration) -> Self {
         let bar = stderr().is_terminal().then(|| {
@@ -50,6 +51,15 @@ impl Progress {
         bar.tick();
     }
 
+    /// Says that an attempt at a cell failed, and that another one follows.
+    pub fn again(&self, cell: &Cell) {
+        let text = format!("{}: {}; once more", name(&cell.planned), outcome(cell));
+        match &self.bar {
+            Some(bar) => bar.println(text),
+            None => note(text),
+        }
+    }
+
     /// Says how a cell ended.
     pub fn end(&mut self, cell: &Cell) {
         self.measured += 1;
@@ -60,7 +70,7 @@ impl Progress {
                 }
                 bar.inc(1);
             }
-            None => eprintln!(
+            None => note(format_args!(
                 "[{:>width$}/{}] {}: {}, {} left",
                 self.measured,
                 self.cells,
@@ -68,7 +78,7 @@ impl Progress {
                 outcome(cell),
                 self.time_left(),
                 width = self.cells.to_string().len()
-            ),
+            )),
         }
     }
 

@@ -31,6 +31,12 @@ pub struct Run {
     pub seed: u64,
     /// Every cell of the sweep, in the order in which it is measured.
     pub order: Vec<PlannedCell>,
+    /// How often a cell is measured at most: again at once, until an attempt is valid.
+    #[serde(default = "one")]
+    pub attempts: u32,
+    /// When the sweep went on after it had been cut short, RFC 3339, UTC; empty where it ran through.
+    #[serde(default)]
+    pub resumed_at: Vec<String>,
     /// Which CPUs the server and the load generator get.
     pub cpu_plan: CpuPlan,
     /// The machine.
@@ -47,6 +53,11 @@ pub struct Run {
     pub cargo_lock_sha256: String,
     /// Digest of the container image, where `RUNGS_IMAGE_DIGEST` tells it.
     pub image_digest: Option<String>,
+}
+
+/// What a record written before there were attempts leaves out.
+fn one() -> u32 {
+    1
 }
 
 /// A cell before it is measured.
@@ -183,6 +194,9 @@ pub struct LoadGenerator {
 pub struct Cell {
     /// What was planned.
     pub planned: PlannedCell,
+    /// Which attempt at the cell this is, from 1. At most one attempt at a cell is valid: the last.
+    #[serde(default = "one")]
+    pub attempt: u32,
     /// When the cell began, RFC 3339, UTC.
     pub started_at: String,
     /// Whether its numbers may be used.

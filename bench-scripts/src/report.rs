@@ -3,7 +3,7 @@
 //! `run.json` and `cells.jsonl` are what was measured; all other files are made of them and nothing else, so that
 //! `rungs report DIR` gives the same bytes each time.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,6 +15,7 @@ use crate::analyse::analyse;
 use crate::findings::Findings;
 use crate::record::{Cell, Run, SCHEMA_VERSION};
 use crate::render::{self, Report};
+use crate::store;
 
 pub use crate::render::{terminal_sentences, terminal_table};
 
@@ -50,8 +51,13 @@ pub fn render(dir: &Path) -> anyhow::Result<Rendered> {
         let content = exporter
             .export(&report)
             .with_context(|| format!("cannot make {}", path.display()))?;
-        fs::write(&path, content)
-            .with_context(|| format!("cannot write {}: is it there, and yours?", path.display()))?;
+        store::write_whole(&path, &content).with_context(|| {
+            format!(
+                "cannot write {}: is it yours, and is there room? What was measured is kept: render it with `rungs report {}`",
+                path.display(),
+                dir.display()
+            )
+        })?;
         files.push(path);
     }
     let warnings = report.warnings();
@@ -119,28 +125,28 @@ pub enum ReadError {
 pub fn read(dir: &Path) -> Result<Record, ReadError> {
     let run = read_run(&dir.join(RUN_FILE))?;
     let path = dir.join(CELLS_FILE);
-    let text = read_file(&path)?;
-    let whole_lines = text.ends_with('\n') || text.is_empty();
-    let lines: Vec<&str> = text.lines().collect();
+    let bytes = read_file(&path)?;
+    let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
     let labels: HashSet<&str> = run
         .matrix
         .entrants
         .iter()
         .map(|e| e.label.as_str())
         .collect();
-    let mut seen = HashSet::new();
+    let mut seen = HashMap::new();
     let mut cells = Vec::with_capacity(lines.len());
     let mut torn_last_line = false;
-    for (position, text) in lines.iter().enumerate() {
+    for (position, line) in lines.iter().enumerate() {
         let problem = |problem: String| ReadError::Line {
             path: path.clone(),
             line: position + 1,
             problem,
             remedy: "restore it, or take that line out",
         };
-        let cell: Cell = match serde_json::from_str(text) {
+        let cell: Cell = match serde_json::from_slice(line) {
             Ok(cell) => cell,
-            Err(_) if position + 1 == lines.len() && !whole_lines => {
+            // Only the last line can be without its end.
+            Err(_) if !line.ends_with(b"\n") => {
                 torn_last_line = true;
                 break;
             }
@@ -158,7 +164,8 @@ pub fn read(dir: &Path) -> Result<Record, ReadError> {
                 "the entrant `{entrant}` is not in the matrix of {RUN_FILE}"
             )));
         }
-        if !seen.insert(planned.index) {
+        let before = seen.insert(planned.index, (cell.attempt, cell.is_valid()));
+        if before.is_some_and(|(attempt, valid)| valid || attempt >= cell.attempt) {
             let index = planned.index;
             return Err(problem(format!("cell {index} is there a second time")));
         }
@@ -178,21 +185,21 @@ struct Layout {
 }
 
 fn read_run(path: &Path) -> Result<Run, ReadError> {
-    let text = read_file(path)?;
+    let bytes = read_file(path)?;
     let damaged = |error: serde_json::Error| ReadError::Line {
         path: path.to_owned(),
         line: error.line(),
         problem: format!("not the description of a run: {}", cause(&error)),
         remedy: "restore it",
     };
-    let Layout { schema } = serde_json::from_str(&text).map_err(damaged)?;
+    let Layout { schema } = serde_json::from_slice(&bytes).map_err(damaged)?;
     if schema != SCHEMA_VERSION {
         return Err(ReadError::Layout {
             path: path.to_owned(),
             found: schema,
         });
     }
-    serde_json::from_str(&text).map_err(damaged)
+    serde_json::from_slice(&bytes).map_err(damaged)
 }
 
 /// What is wrong, without the place: the line is named in front of it, and inside one record it is always the first.
@@ -206,8 +213,8 @@ fn cause(error: &serde_json::Error) -> String {
     )
 }
 
-fn read_file(path: &Path) -> Result<String, ReadError> {
-    fs::read_to_string(path).map_err(|error| ReadError::File {
+fn read_file(path: &Path) -> Result<Vec<u8>, ReadError> {
+    fs::read(path).map_err(|error| ReadError::File {
         path: path.to_owned(),
         error,
     })

@@ -11,7 +11,7 @@ use rustix::process::Signal;
 
 use crate::memory_file::MemoryFile;
 use crate::observe::threads::ProcessGroup;
-use crate::process::{NoLine, Process, Stopped, in_words};
+use crate::process::{NoLine, Process, Stopped, excerpt, in_words};
 use crate::record::Reason;
 use lines::Line;
 
@@ -60,6 +60,13 @@ impl Server {
     fn start_rung(launch: &Launch) -> Result<Self, Reason> {
         let (mut process, config) = launch.start_process((Ipv4Addr::LOCALHOST, 0).into())?;
         match next_line(&process, START_TIMEOUT) {
+            // We load what it names: let that be this machine, whatever it says.
+            Ok(Line::Listening(hello)) if !hello.addr.ip().is_loopback() => {
+                Err(not_ready(format!(
+                    "it says that it listens on {}, which is not this machine",
+                    hello.addr
+                )))
+            }
             Ok(Line::Listening(hello)) => Ok(Self {
                 process,
                 _config: config,
@@ -186,8 +193,10 @@ impl Server {
 
 fn next_line(process: &Process, timeout: Duration) -> Result<Line, String> {
     match process.next_line(timeout) {
-        Ok(line) => serde_json::from_str(&line)
-            .map_err(|error| format!("it printed a line that is not understood ({error}): {line}")),
+        Ok(line) => serde_json::from_str(&line).map_err(|error| {
+            let line = excerpt(&line);
+            format!("it printed a line that is not understood ({error}): {line}")
+        }),
         Err(NoLine::TimedOut) => Err(format!("it printed nothing for {} s", timeout.as_secs())),
         Err(NoLine::Closed) => Err("it closed its stdout".into()),
     }
@@ -259,6 +268,9 @@ mod tests {
             message.contains("not understood") && message.contains("hello"),
             "{message}"
         );
+        let abroad = RUNG.replace("127.0.0.1", "192.0.2.1");
+        let message = start_problem(&abroad, false);
+        assert!(message.contains("192.0.2.1:9, which is not"), "{message}");
         let message = start_problem("echo port taken >&2; exit 3 # {port}", true);
         assert!(
             message.contains("exited with status 3: port taken"),

@@ -1,7 +1,7 @@
 //! A run's directory while it is measured: run.json first, then cells.jsonl, cell by cell.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs::{self, File, TryLockError};
+use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -9,18 +9,19 @@ use std::time::SystemTime;
 use sha2::{Digest, Sha256};
 
 use crate::record::{Cell, Run};
-use crate::report::{CELLS_FILE, RUN_FILE};
+use crate::report::{self, CELLS_FILE, RUN_FILE, Record};
 
 /// The folder of runs whose place was not given.
 const RESULTS: &str = "results";
 
-/// The directory of one run, open for writing. One that holds no cell when it is dropped takes itself back.
+/// The directory of one run, open for writing and locked against other sweeps. A new one that holds no cell when it is
+/// dropped takes itself back.
 #[derive(Debug)]
 pub struct Store {
     dir: PathBuf,
     cells: File,
-    /// Cells that it holds.
-    kept: usize,
+    /// Whether it holds a cell, or has been there before.
+    is_kept: bool,
     /// Whether `results/latest` is to point to it.
     is_latest: bool,
 }
@@ -34,6 +35,20 @@ pub enum StoreError {
         .0.display(), .0.display()
     )]
     Taken(PathBuf),
+    /// Another sweep writes to it.
+    #[error("{} is being measured by another rungs: wait for its end", .0.display())]
+    Busy(PathBuf),
+    /// There is no room, or no more is allowed.
+    #[error(
+        "{} cannot be written ({error}): make room, and if the sweep has begun, go on with `rungs sweep --resume {}`",
+        path.display(), path.parent().unwrap_or(path).display()
+    )]
+    Full {
+        /// What could not be written.
+        path: PathBuf,
+        /// Why. The message holds it, so it is not told again as the cause.
+        error: io::Error,
+    },
     /// It cannot be written to.
     #[error(
         "{} cannot be written ({error}): give a directory of yours with --out; in a container, mount one that its user may write: mkdir -p results && docker run --user \"$(id -u):$(id -g)\" -v \"$PWD/results:/results\" …",
@@ -59,24 +74,54 @@ impl Store {
             Some(dir) => dir.to_owned(),
             None => Path::new(RESULTS).join(dir_name(SystemTime::now(), matrix)),
         };
-        for file in [RUN_FILE, CELLS_FILE] {
-            if dir.join(file).exists() {
-                return Err(StoreError::Taken(dir));
-            }
+        if dir.join(RUN_FILE).exists() {
+            return Err(StoreError::Taken(dir));
         }
-        let unwritable = |path: &Path| {
-            let path = path.to_owned();
-            move |error| StoreError::Unwritable { path, error }
-        };
-        fs::create_dir_all(&dir).map_err(unwritable(&dir))?;
-        let path = dir.join(CELLS_FILE);
-        let cells = File::create_new(&path).map_err(unwritable(&path))?;
+        fs::create_dir_all(&dir).map_err(|error| unwritable(&dir, error))?;
+        let cells = open_cells(&dir)?;
+        // An empty file is what a sweep leaves that was killed before its first cell.
+        if cells.metadata().is_ok_and(|cells| cells.len() > 0) {
+            return Err(StoreError::Taken(dir));
+        }
         Ok(Self {
             dir,
             cells,
-            kept: 0,
+            is_kept: false,
             is_latest: out.is_none(),
         })
+    }
+
+    /// Opens the directory of a sweep that was cut short. Nothing is changed before [`Store::go_on`].
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`](report::ReadError) if there is no run in it; [`StoreError`].
+    pub fn reopen(dir: &Path) -> anyhow::Result<(Self, Record)> {
+        // Before the file is opened, which would make one where there is none.
+        report::read(dir)?;
+        let cells = open_cells(dir)?;
+        // Again, now that nobody else writes to it.
+        let record = report::read(dir)?;
+        let store = Self {
+            dir: dir.to_owned(),
+            cells,
+            is_kept: true,
+            is_latest: false,
+        };
+        Ok((store, record))
+    }
+
+    /// Makes a directory that was opened again ready for more cells: the line that a crash cut short is cut off, and
+    /// run.json says that the sweep was resumed.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`].
+    pub fn go_on(&mut self, record: &Record) -> Result<(), StoreError> {
+        let path = self.dir.join(CELLS_FILE);
+        end_last_line(&mut self.cells, &path, record.torn_last_line)
+            .map_err(|error| unwritable(&path, error))?;
+        self.write_run(&record.run)
     }
 
     /// The directory.
@@ -89,46 +134,38 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Unwritable`].
+    /// [`StoreError`].
     pub fn write_run(&self, run: &Run) -> Result<(), StoreError> {
         let path = self.dir.join(RUN_FILE);
-        let write = || {
-            let mut file = File::create(&path)?;
-            file.write_all(&line(serde_json::to_vec_pretty(run))?)?;
-            file.sync_data()
-        };
-        write().map_err(|error| StoreError::Unwritable {
-            path: path.clone(),
-            error,
-        })
+        line(serde_json::to_vec_pretty(run))
+            .and_then(|json| write_whole(&path, &json))
+            .map_err(|error| unwritable(&path, error))
     }
 
     /// Appends a cell to cells.jsonl, and has it on disk when it returns: a crash later on does not lose it.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Unwritable`].
+    /// [`StoreError`].
     pub fn append(&mut self, cell: &Cell) -> Result<(), StoreError> {
         let mut write = || {
             // One write, so that a crash tears the last line at most.
             self.cells.write_all(&line(serde_json::to_vec(cell))?)?;
             self.cells.sync_data()
         };
-        write().map_err(|error| StoreError::Unwritable {
-            path: self.dir.join(CELLS_FILE),
-            error,
-        })?;
-        self.kept += 1;
-        if self.kept == 1 && self.is_latest {
+        let written = write().map_err(|error| unwritable(&self.dir.join(CELLS_FILE), error));
+        if !self.is_kept && self.is_latest {
             point_latest_to(&self.dir);
         }
-        Ok(())
+        // Though it could not be written: a sweep that has begun can go on.
+        self.is_kept = true;
+        written
     }
 }
 
 impl Drop for Store {
     fn drop(&mut self) {
-        if self.kept > 0 {
+        if self.is_kept {
             return;
         }
         for file in [RUN_FILE, CELLS_FILE] {
@@ -137,6 +174,65 @@ impl Drop for Store {
         // Fails if something else is in it, as it should.
         let _ = fs::remove_dir(&self.dir);
     }
+}
+
+/// Why `path` could not be written: for want of room, which the user can make, or for another reason.
+fn unwritable(path: &Path, error: io::Error) -> StoreError {
+    let path = path.to_owned();
+    match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+            StoreError::Full { path, error }
+        }
+        _ => StoreError::Unwritable { path, error },
+    }
+}
+
+/// Opens cells.jsonl for appending, and locks it as long as it is open.
+fn open_cells(dir: &Path) -> Result<File, StoreError> {
+    let path = dir.join(CELLS_FILE);
+    let mut options = File::options();
+    let cells = options.read(true).append(true).create(true).open(&path);
+    let cells = cells.map_err(|error| unwritable(&path, error))?;
+    match cells.try_lock() {
+        Ok(()) => Ok(cells),
+        Err(TryLockError::WouldBlock) => Err(StoreError::Busy(dir.to_owned())),
+        Err(TryLockError::Error(error)) => Err(unwritable(&path, error)),
+    }
+}
+
+/// Lets cells.jsonl end with the end of a line: cuts off a torn one, and ends a whole one.
+fn end_last_line(cells: &mut File, path: &Path, torn: bool) -> io::Result<()> {
+    let bytes = fs::read(path)?;
+    if bytes.is_empty() || bytes.ends_with(b"\n") {
+        return Ok(());
+    }
+    if torn {
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n');
+        cells.set_len(whole.map_or(0, |end| end as u64 + 1))?;
+    } else {
+        cells.write_all(b"\n")?;
+    }
+    cells.sync_data()
+}
+
+/// Writes a file as a whole or not at all: whatever happens, `path` holds its old content or all of the new one.
+///
+/// # Errors
+///
+/// Those of open(2), write(2), fsync(2) and rename(2).
+pub fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".part");
+    let part = path.with_file_name(name);
+    let write = || {
+        let mut file = File::create(&part)?;
+        file.write_all(content)?;
+        file.sync_data()?;
+        fs::rename(&part, path)
+    };
+    write().inspect_err(|_| {
+        let _ = fs::remove_file(&part);
+    })
 }
 
 /// JSON as the content of a file, or of a line of one.
@@ -194,9 +290,92 @@ mod tests {
     fn a_run_is_not_written_over() {
         let dir = tempfile::tempdir().unwrap();
         let out = dir.path().join("run");
-        let _first = Store::create(Some(&out), "quick").unwrap();
+        fs::create_dir(&out).unwrap();
+        fs::write(out.join(CELLS_FILE), "{}\n").unwrap();
         let message = Store::create(Some(&out), "quick").unwrap_err().to_string();
         assert!(message.contains("holds a run already"), "{message}");
+    }
+
+    fn cell(line: &str) -> Cell {
+        serde_json::from_str(line).unwrap()
+    }
+
+    /// The made run, its cells cut to the first `bytes`.
+    fn cut_short(dir: &Path, bytes: usize) -> String {
+        let made = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/made");
+        fs::copy(made.join(RUN_FILE), dir.join(RUN_FILE)).unwrap();
+        let text = fs::read_to_string(made.join(CELLS_FILE)).unwrap();
+        fs::write(dir.join(CELLS_FILE), &text[..bytes]).unwrap();
+        text
+    }
+
+    #[test]
+    fn wherever_a_crash_cuts_a_run_only_the_torn_line_is_lost() {
+        let dir = tempfile::tempdir().unwrap();
+        let text = cut_short(dir.path(), 0);
+        let first = text.find('\n').unwrap() + 1;
+        let second = first + text[first..].find('\n').unwrap() + 1;
+        for cut in (0..=second)
+            .step_by(7)
+            .chain([first - 1, first, second - 1])
+        {
+            cut_short(dir.path(), cut);
+            let (mut store, record) = Store::reopen(dir.path()).unwrap();
+            store.go_on(&record).unwrap();
+            // A record that lacks nothing but the end of its line is whole.
+            let whole = usize::from(cut >= first - 1) + usize::from(cut >= second - 1);
+            assert_eq!(record.cells.len(), whole, "cut at {cut}");
+            let next = text.lines().nth(whole).unwrap();
+            store.append(&cell(next)).unwrap();
+            drop(store);
+            let record = report::read(dir.path()).unwrap();
+            assert_eq!(
+                (record.cells.len(), record.torn_last_line),
+                (whole + 1, false)
+            );
+        }
+    }
+
+    #[test]
+    fn two_sweeps_do_not_write_to_one_directory() {
+        let dir = tempfile::tempdir().unwrap();
+        cut_short(dir.path(), 0);
+        let _first = Store::reopen(dir.path()).unwrap();
+        let message = Store::reopen(dir.path()).unwrap_err().to_string();
+        assert!(message.contains("by another rungs"), "{message}");
+    }
+
+    #[test]
+    fn what_a_sweep_leaves_that_was_killed_before_it_began_is_no_run() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join(CELLS_FILE), "").unwrap();
+        Store::create(Some(dir.path()), "quick").unwrap();
+    }
+
+    #[test]
+    fn a_full_disk_says_so_and_how_to_go_on() {
+        let dir = tempfile::tempdir().unwrap();
+        let text = cut_short(dir.path(), 0);
+        let (mut store, _) = Store::reopen(dir.path()).unwrap();
+        store.cells = File::options().write(true).open("/dev/full").unwrap();
+        let error = store
+            .append(&cell(text.lines().next().unwrap()))
+            .unwrap_err();
+        let message = error.to_string();
+        assert!(
+            message.contains("No space left") && message.contains("--resume"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_written_whole_leaves_the_old_content() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        write_whole(&path, b"old").unwrap();
+        fs::create_dir(dir.path().join("file.part")).unwrap();
+        write_whole(&path, b"new").unwrap_err();
+        assert_eq!(fs::read(&path).unwrap(), b"old");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The flow of a sweep: preflight, plan, a short verification, every cell, the report.
 
+mod resume;
 mod setup;
 
 use std::path::{Path, PathBuf};
@@ -8,11 +9,16 @@ use std::time::{Duration, Instant};
 use crate::cell::Bench;
 use crate::interrupt::{Interrupt, Interrupted};
 use crate::matrix::Matrix;
+use crate::output::{self, note};
+use crate::plan;
 use crate::progress::{Progress, in_words};
 use crate::record::{Cell, PlannedCell, Run};
+use crate::report::Record;
 use crate::store::{Store, StoreError};
-use crate::{output, plan};
+use resume::Left;
 use setup::Setup;
+
+pub use resume::Asked;
 
 /// What a sweep is to do.
 #[derive(Clone, Debug)]
@@ -23,6 +29,8 @@ pub struct Options {
     pub out: Option<PathBuf>,
     /// Seed of the order of cells; none for a new one.
     pub seed: Option<u64>,
+    /// How often a cell is measured at most: again at once, until an attempt is valid.
+    pub attempts: u32,
     /// The command line, for the record.
     pub command_line: Vec<String>,
 }
@@ -41,8 +49,12 @@ pub enum Outcome {
 /// What came out of the measuring itself.
 #[derive(Debug, Default)]
 struct Tally {
+    /// Cells that have a valid attempt.
     valid: usize,
+    /// Cells that have none.
     invalid: usize,
+    /// Invalid attempts that were followed by another one.
+    repeated: usize,
     interrupted: bool,
 }
 
@@ -57,23 +69,68 @@ pub fn run(options: Options, interrupt: &Interrupt) -> anyhow::Result<Outcome> {
         Err(error) if error.is::<Interrupted>() => return Ok(nothing_kept()),
         result => result?,
     };
-    let tally = measure(&setup, &mut store, interrupt)?;
-    if tally.cells() == 0 {
+    let left = resume::left(&setup.run, &[]);
+    let tally = measure(&setup, &left, Tally::default(), &mut store, interrupt)?;
+    if tally.attempts() == 0 {
         return Ok(nothing_kept());
     }
     let matrix = &setup.run.matrix;
     let loading = Duration::from_secs(u64::from(matrix.warmup_s + matrix.duration_s));
-    let overhead = overhead(loading * u32::try_from(tally.cells())?, begun.elapsed());
-    conclude(store.dir(), &tally, begun.elapsed(), overhead)
+    let overhead = overhead(loading * u32::try_from(tally.attempts())?, begun.elapsed());
+    note(format_args!(
+        "{} in all, {:.0}% of it outside warm-ups and windows",
+        in_words(begun.elapsed()),
+        100.0 * overhead
+    ));
+    conclude(store.dir(), &tally)
+}
+
+/// Goes on with the sweep in `dir` that was cut short, and reports.
+///
+/// # Errors
+///
+/// When there is no run in `dir`, when it is to go on otherwise than it was begun, or as for [`run`].
+pub fn go_on(dir: &Path, asked: Asked, interrupt: &Interrupt) -> anyhow::Result<Outcome> {
+    let (mut store, mut record) = Store::reopen(dir)?;
+    asked.refuse_contradiction(&record.run, dir)?;
+    let left = resume::left(&record.run, &record.cells).len();
+    let tally = Tally::recorded(&record, left);
+    if left == 0 {
+        note(format_args!(
+            "{} is complete: nothing is left to measure",
+            dir.display()
+        ));
+        return conclude(dir, &tally);
+    }
+    note(format_args!(
+        "going on in {}: {left} of {} cells are left",
+        dir.display(),
+        record.run.order.len()
+    ));
+    let setup = match setup::prepare_again(&record.run, dir, interrupt) {
+        Err(error) if error.is::<Interrupted>() => return Ok(nothing_kept()),
+        result => result?,
+    };
+    record.run = setup.run.clone();
+    store.go_on(&record)?;
+    let left = resume::left(&setup.run, &record.cells);
+    let tally = measure(&setup, &left, tally, &mut store, interrupt)?;
+    conclude(dir, &tally)
 }
 
 fn nothing_kept() -> Outcome {
-    eprintln!("interrupted before the first cell ended: nothing was kept");
+    note("interrupted before a cell ended: nothing was added");
     Outcome::Interrupted
 }
 
-/// Measures every cell.
-fn measure(setup: &Setup, store: &mut Store, interrupt: &Interrupt) -> anyhow::Result<Tally> {
+/// Measures the cells that are left.
+fn measure(
+    setup: &Setup,
+    left: &[Left],
+    tally: Tally,
+    store: &mut Store,
+    interrupt: &Interrupt,
+) -> anyhow::Result<Tally> {
     let Run {
         matrix, cpu_plan, ..
     } = &setup.run;
@@ -88,61 +145,95 @@ fn measure(setup: &Setup, store: &mut Store, interrupt: &Interrupt) -> anyhow::R
         cpus: &cpus,
         interrupt,
     };
-    let mut progress = Progress::new(setup.run.order.len(), plan::cell_time(matrix));
-    let measure = |planned: &PlannedCell| {
+    let mut progress = Progress::new(left.len(), plan::cell_time(matrix));
+    let measure = |planned: &PlannedCell, attempt: u32| {
         let mut entrants = matrix.entrants.iter().zip(&setup.launches);
         let (entrant, launch) = entrants
             .find(|(entrant, _)| entrant.label == planned.entrant)
             .expect("the order is made of the matrix's entrants");
-        bench.measure(planned, entrant, launch)
+        bench.measure(planned, attempt, entrant, launch)
     };
-    let tally = in_order(
-        &setup.run.order,
+    let schedule = Schedule {
+        left,
+        attempts: setup.run.attempts,
         interrupt,
-        measure,
-        |cell| store.append(cell),
-        &mut progress,
-    );
+    };
+    let tally = schedule.run(tally, measure, |cell| store.append(cell), &mut progress);
     progress.finish();
     Ok(tally?)
 }
 
-/// Measures the cells one by one and has each kept before the next begins, until all are measured or the user stops.
-fn in_order(
-    order: &[PlannedCell],
-    interrupt: &Interrupt,
-    mut measure: impl FnMut(&PlannedCell) -> Result<Cell, Interrupted>,
-    mut keep: impl FnMut(&Cell) -> Result<(), StoreError>,
-    progress: &mut Progress,
-) -> Result<Tally, StoreError> {
-    let mut tally = Tally::default();
-    let mut last = None;
-    for planned in order {
-        progress.begin(planned, last.as_ref());
-        let measured = interrupt.check().and_then(|()| measure(planned));
-        let Ok(cell) = measured else {
-            tally.interrupted = true;
-            break;
-        };
-        keep(&cell)?;
-        progress.end(&cell);
-        tally.add(&cell);
-        last = Some(cell);
+/// Which cells are to be measured, and how often at most.
+struct Schedule<'a> {
+    left: &'a [Left<'a>],
+    attempts: u32,
+    interrupt: &'a Interrupt,
+}
+
+impl Schedule<'_> {
+    /// Measures the cells one by one, an invalid one again at once, and has each attempt kept before the next begins,
+    /// until all are measured or the user stops.
+    fn run(
+        &self,
+        mut tally: Tally,
+        mut measure: impl FnMut(&PlannedCell, u32) -> Result<Cell, Interrupted>,
+        mut keep: impl FnMut(&Cell) -> Result<(), StoreError>,
+        progress: &mut Progress,
+    ) -> Result<Tally, StoreError> {
+        let mut last = None;
+        for &Left { planned, attempt } in self.left {
+            for attempt in attempt..=self.attempts {
+                progress.begin(planned, last.as_ref());
+                let measured = self.interrupt.check();
+                let Ok(cell) = measured.and_then(|()| measure(planned, attempt)) else {
+                    tally.interrupted = true;
+                    return Ok(tally);
+                };
+                keep(&cell)?;
+                let settled = cell.is_valid() || attempt == self.attempts;
+                if settled {
+                    progress.end(&cell);
+                } else {
+                    progress.again(&cell);
+                }
+                tally.add(&cell, settled);
+                last = Some(cell);
+                if settled {
+                    break;
+                }
+            }
+        }
+        Ok(tally)
     }
-    Ok(tally)
 }
 
 impl Tally {
-    fn add(&mut self, cell: &Cell) {
-        if cell.is_valid() {
-            self.valid += 1;
-        } else {
-            self.invalid += 1;
+    /// What is on record of a run of which so many cells are left.
+    fn recorded(record: &Record, left: usize) -> Self {
+        let settled = record.run.order.len() - left;
+        let valid = record.cells.iter().filter(|cell| cell.is_valid()).count();
+        Self {
+            valid,
+            invalid: settled - valid,
+            repeated: record.cells.len() - settled,
+            interrupted: false,
+        }
+    }
+
+    fn add(&mut self, cell: &Cell, settled: bool) {
+        match (cell.is_valid(), settled) {
+            (true, _) => self.valid += 1,
+            (false, true) => self.invalid += 1,
+            (false, false) => self.repeated += 1,
         }
     }
 
     fn cells(&self) -> usize {
         self.valid + self.invalid
+    }
+
+    fn attempts(&self) -> usize {
+        self.cells() + self.repeated
     }
 
     fn outcome(&self) -> Outcome {
@@ -157,32 +248,28 @@ impl Tally {
 }
 
 /// Renders what is there, and says what came out.
-fn conclude(
-    dir: &Path,
-    tally: &Tally,
-    elapsed: Duration,
-    overhead: f64,
-) -> anyhow::Result<Outcome> {
+fn conclude(dir: &Path, tally: &Tally) -> anyhow::Result<Outcome> {
     if tally.interrupted {
         // Before it is rendered: the user may have no patience for that.
-        eprintln!(
-            "interrupted: the {} cells measured so far are kept; render them again with: rungs report {}",
+        note(format_args!(
+            "interrupted: the {} cells measured so far are kept; go on with: rungs sweep --resume {dir}; or render them again with: rungs report {dir}",
             tally.cells(),
-            dir.display()
-        );
+            dir = dir.display()
+        ));
     }
     if tally.invalid > 0 {
-        eprintln!(
+        note(format_args!(
             "{} of {} cells are invalid and count for nothing: the report lists them with reasons",
             tally.invalid,
             tally.cells()
-        );
+        ));
     }
-    eprintln!(
-        "{} in all, {:.0}% of it outside warm-ups and windows",
-        in_words(elapsed),
-        100.0 * overhead
-    );
+    if tally.repeated > 0 {
+        note(format_args!(
+            "{} attempts were invalid and followed by another: the report lists them with reasons",
+            tally.repeated
+        ));
+    }
     output::report(dir)?;
     Ok(tally.outcome())
 }
@@ -199,9 +286,10 @@ mod tests {
     use super::*;
     use crate::record::{Reason, Spent, Validity};
 
-    fn scripted(planned: &PlannedCell, validity: Validity) -> Cell {
+    fn scripted(planned: &PlannedCell, attempt: u32, validity: Validity) -> Cell {
         Cell {
             planned: planned.clone(),
+            attempt,
             started_at: String::new(),
             validity,
             load: None,
@@ -212,26 +300,47 @@ mod tests {
         }
     }
 
+    fn invalid() -> Validity {
+        Validity::Invalid {
+            reasons: vec![Reason::NoRequests],
+        }
+    }
+
     /// Runs the quick matrix's schedule with a scripted measurement; gives what was kept, and the tally.
     fn schedule(
         interrupt: &Interrupt,
-        measure: impl FnMut(&PlannedCell) -> Result<Cell, Interrupted>,
+        attempts: u32,
+        measure: impl FnMut(&PlannedCell, u32) -> Result<Cell, Interrupted>,
     ) -> (Vec<usize>, Tally) {
         let order = plan::order(&Matrix::find("quick").unwrap(), 1, 3).unwrap();
+        let first = |planned| Left {
+            planned,
+            attempt: 1,
+        };
+        let left: Vec<_> = order.iter().map(first).collect();
+        let schedule = Schedule {
+            left: &left,
+            attempts,
+            interrupt,
+        };
         let kept = RefCell::new(Vec::new());
         let keep = |cell: &Cell| {
             kept.borrow_mut().push(cell.planned.index);
             Ok(())
         };
         let mut progress = Progress::new(order.len(), Duration::ZERO);
-        let tally = in_order(&order, interrupt, measure, keep, &mut progress).unwrap();
+        let tally = schedule
+            .run(Tally::default(), measure, keep, &mut progress)
+            .unwrap();
         (kept.into_inner(), tally)
     }
 
     #[test]
     fn every_cell_is_measured_once_in_order_and_kept() {
         let interrupt = Interrupt::default();
-        let (kept, tally) = schedule(&interrupt, |planned| Ok(scripted(planned, Validity::Valid)));
+        let (kept, tally) = schedule(&interrupt, 3, |planned, attempt| {
+            Ok(scripted(planned, attempt, Validity::Valid))
+        });
         assert_eq!(kept, (0..150).collect::<Vec<_>>());
         assert_eq!((tally.valid, tally.invalid), (150, 0));
         assert_eq!(tally.outcome(), Outcome::Measured);
@@ -240,22 +349,34 @@ mod tests {
     #[test]
     fn an_invalid_cell_does_not_stop_the_sweep() {
         let interrupt = Interrupt::default();
-        let invalid = Validity::Invalid {
-            reasons: vec![Reason::NoRequests],
-        };
-        let (kept, tally) = schedule(&interrupt, |planned| Ok(scripted(planned, invalid.clone())));
+        let (kept, tally) = schedule(&interrupt, 1, |planned, attempt| {
+            Ok(scripted(planned, attempt, invalid()))
+        });
         assert_eq!((kept.len(), tally.invalid), (150, 150));
         assert_eq!(tally.outcome(), Outcome::NothingValid);
     }
 
     #[test]
+    fn an_invalid_cell_is_measured_again_at_once_and_each_attempt_is_kept() {
+        let interrupt = Interrupt::default();
+        let (kept, tally) = schedule(&interrupt, 3, |planned, attempt| {
+            // Cell 0 is valid at its third attempt, cell 1 never, all others at once.
+            let valid = planned.index > 1 || (planned.index == 0 && attempt == 3);
+            let validity = if valid { Validity::Valid } else { invalid() };
+            Ok(scripted(planned, attempt, validity))
+        });
+        assert_eq!(kept[..8], [0, 0, 0, 1, 1, 1, 2, 3]);
+        assert_eq!((tally.valid, tally.invalid, tally.repeated), (149, 1, 4));
+    }
+
+    #[test]
     fn an_interrupt_keeps_what_was_measured() {
         let interrupt = Interrupt::default();
-        let (kept, tally) = schedule(&interrupt, |planned| {
+        let (kept, tally) = schedule(&interrupt, 1, |planned, attempt| {
             if planned.index == 4 {
                 interrupt.raise();
             }
-            Ok(scripted(planned, Validity::Valid))
+            Ok(scripted(planned, attempt, Validity::Valid))
         });
         assert_eq!(kept, [0, 1, 2, 3, 4]);
         assert_eq!(tally.outcome(), Outcome::Interrupted);

@@ -3,7 +3,7 @@
 mod common;
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use rungs::interrupt::{Interrupt, Interrupted};
 use rungs::load::{Job, LoadError, LoadGenerator, LoadRun};
 use rungs::matrix::Entrant;
 use rungs::record::{self, Cell, Latency, Load, LoadErrors, PlannedCell, Reason};
-use rungs::server::Launch;
+use rungs::server::{Launch, Server};
 
 const CONNECTIONS: u32 = 4;
 
@@ -126,20 +126,38 @@ fn load(addr: SocketAddr, end: Instant) -> (u64, u64) {
     (requests, bytes)
 }
 
-fn measure(script: Script, warmup: Duration, flags: &[&str]) -> Result<Cell, Interrupted> {
-    let request = Request {
-        path: "/".into(),
-        headers: Vec::new(),
-    };
+/// A rung of ours with these flags.
+fn rung(flags: &[&str]) -> Launch {
     let mut args: Vec<String> = vec!["--listen".into(), "{addr}".into()];
     args.extend(flags.iter().map(ToString::to_string));
-    let launch = Launch {
+    Launch {
         program: common::rung("epoll").to_str().unwrap().into(),
         config: None,
         args,
         threads: 1,
         cpus: None,
         foreign: false,
+    }
+}
+
+/// A shell that behaves as `script` says; in it, `"$@"` is a rung with its arguments.
+fn shell(script: &str) -> Launch {
+    let rung = rung(&[]);
+    let mut args = ["-c", script, "sh", &rung.program]
+        .map(String::from)
+        .to_vec();
+    args.extend(rung.args);
+    Launch {
+        program: "/bin/sh".into(),
+        args,
+        ..rung
+    }
+}
+
+fn measure(script: Script, warmup: Duration, launch: &Launch) -> Result<Cell, Interrupted> {
+    let request = Request {
+        path: "/".into(),
+        headers: Vec::new(),
     };
     let planned = PlannedCell {
         index: 0,
@@ -156,17 +174,23 @@ fn measure(script: Script, warmup: Duration, flags: &[&str]) -> Result<Cell, Int
         cpus: &[0],
         interrupt: &Interrupt::default(),
     };
-    bench.measure(&planned, &Entrant::rung("epoll"), &launch)
+    bench.measure(&planned, 1, &Entrant::rung("epoll"), launch)
 }
 
 fn reasons(script: Script, flags: &[&str]) -> Vec<Reason> {
-    let cell = measure(script, Duration::ZERO, flags).unwrap();
+    let cell = measure(script, Duration::ZERO, &rung(flags)).unwrap();
+    cell.reasons().to_vec()
+}
+
+/// What is wrong with a cell whose server is behind a shell that does as `script` says.
+fn reasons_of(script: &str) -> Vec<Reason> {
+    let cell = measure(Script::Honest, Duration::ZERO, &shell(script)).unwrap();
     cell.reasons().to_vec()
 }
 
 #[test]
 fn an_honest_load_is_valid_and_counted_over_warm_up_and_window() {
-    let cell = measure(Script::Honest, Duration::from_millis(300), &[]).unwrap();
+    let cell = measure(Script::Honest, Duration::from_millis(300), &rung(&[])).unwrap();
     assert!(cell.is_valid(), "{:?}", cell.reasons());
     let (load, server) = (cell.load.unwrap(), cell.server.unwrap());
     assert_eq!(server.established, CONNECTIONS);
@@ -230,5 +254,65 @@ fn a_server_that_does_not_start_is_the_reason() {
 
 #[test]
 fn an_interrupted_cell_is_none() {
-    assert!(measure(Script::Interrupted, Duration::ZERO, &[]).is_err());
+    assert!(measure(Script::Interrupted, Duration::ZERO, &rung(&[])).is_err());
+}
+
+#[test]
+fn a_server_that_floods_stderr_is_measured_all_the_same() {
+    let flood = "yes a flood of words | head -c 20000000 >&2 & exec \"$@\"";
+    assert_eq!(reasons_of(flood), []);
+}
+
+#[test]
+fn a_server_that_hangs_under_load_is_the_reason() {
+    let begun = Instant::now();
+    let reasons = reasons_of("(sleep 0.4; kill -STOP $$) & exec \"$@\"");
+    assert!(
+        matches!(reasons[..], [Reason::ServerStuck { .. }]),
+        "{reasons:?}"
+    );
+    assert!(begun.elapsed() < Duration::from_secs(8));
+}
+
+#[test]
+fn a_server_that_dies_before_it_says_a_word_is_the_reason() {
+    let reasons = reasons_of("echo 'no room' >&2; kill -KILL $$");
+    assert!(
+        matches!(&reasons[..], [Reason::ServerNotReady { detail }] if detail.contains("SIGKILL") && detail.contains("no room")),
+        "{reasons:?}"
+    );
+}
+
+/// It says the port of another server, whose answers are right: the counts give it away.
+#[test]
+fn a_server_that_lies_about_its_port_is_found_out() {
+    let other = Server::start(&rung(&[])).unwrap();
+    let lie = format!(
+        r#"counts='"at_us":1,"workers":[{{"open":4,"requests":1,"bytes":1,"wakeups":null,"events":null}}]'
+        trap 'echo "{{\"event\":\"counters\",$counts}}"' USR1
+        trap 'echo "{{\"event\":\"stopped\",$counts}}"; exit 0' TERM
+        echo '{{"event":"listening","addr":"{}","threads":1,"pid":1,"build":"debug","allocator":"system"}}'
+        while :; do sleep 0.01; done"#,
+        other.addr
+    );
+    let reasons = reasons_of(&lie);
+    assert!(
+        matches!(reasons[..], [Reason::CountMismatch { server: 1, .. }]),
+        "{reasons:?}"
+    );
+    other.stop().unwrap();
+}
+
+#[test]
+fn a_server_that_names_a_port_where_nobody_listens_is_found_out() {
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr();
+    let lie = format!(
+        r#"echo '{{"event":"listening","addr":"{}","threads":1,"pid":1,"build":"debug","allocator":"system"}}'; sleep 60"#,
+        closed.unwrap()
+    );
+    let reasons = reasons_of(&lie);
+    assert!(
+        matches!(reasons[..], [Reason::WrongResponse { .. }]),
+        "{reasons:?}"
+    );
 }

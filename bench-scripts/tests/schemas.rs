@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use rungs::analyse::analyse;
+use rungs::compare::{Comparison, compare};
 use rungs::findings::Findings;
 use rungs::record::{Cell, Run};
 use rungs::report;
@@ -36,6 +37,7 @@ fn committed_schemas_are_those_of_the_types() {
     check_committed::<Run>("run.schema.json");
     check_committed::<Cell>("cell.schema.json");
     check_committed::<Findings>("findings.schema.json");
+    check_committed::<Comparison>("compare.schema.json");
 }
 
 fn errors<T: JsonSchema>(instance: &Value) -> Vec<String> {
@@ -60,6 +62,9 @@ fn the_made_run_fits_the_schemas() {
     let record = report::read(&made).unwrap();
     let findings = serde_json::to_value(analyse(&record.run, &record.cells)).unwrap();
     assert_eq!(errors::<Findings>(&findings), [""; 0]);
+    let comparison = compare((&made, &record), (&made, &record)).unwrap();
+    let comparison = serde_json::to_value(comparison).unwrap();
+    assert_eq!(errors::<Comparison>(&comparison), [""; 0]);
 }
 
 #[test]

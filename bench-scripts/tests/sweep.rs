@@ -153,10 +153,14 @@ fn ctrl_c_keeps_what_was_measured_and_leaves_no_process() {
         stderr.contains(&format!("rungs report {}", out.display())),
         "{stderr}"
     );
+    let is_measured = |(_, name): &(u32, String)| name != "rungs";
+    let (measured, guardian): (Vec<_>, Vec<_>) = started.into_iter().partition(is_measured);
     assert!(
-        started.iter().all(|(pid, _)| !is_running(*pid)),
-        "{started:?}"
+        measured.iter().all(|(pid, _)| !is_running(*pid)),
+        "{measured:?}"
     );
+    // It notices our end, and so comes after it.
+    await_end(guardian);
     assert!(!cells(&out).is_empty() && cells(&out).len() < 45);
     assert!(out.join("report.html").exists());
 }
@@ -166,14 +170,18 @@ fn a_killed_sweep_takes_its_children_along() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("run");
     let mut sweep = start(&["--matrix", "smoke", "--out", out.to_str().unwrap()]);
-    let started = eventually("a server and its load", || {
+    let started = eventually("a server, its load, and their guardian", || {
         let children = children(sweep.id());
         let names: BTreeSet<_> = children.iter().map(|(_, name)| name.clone()).collect();
-        (names.contains("wrk") && names.len() == 2).then_some(children)
+        (names.contains("wrk") && names.len() == 3).then_some(children)
     });
     sweep.kill().unwrap();
     sweep.wait().unwrap();
-    for (pid, name) in started {
+    await_end(started);
+}
+
+fn await_end(processes: Vec<(u32, String)>) {
+    for (pid, name) in processes {
         eventually(&format!("the end of {name}"), || {
             (!is_running(pid)).then_some(())
         });
@@ -181,17 +189,42 @@ fn a_killed_sweep_takes_its_children_along() {
 }
 
 #[test]
-fn a_foreign_server_is_measured_and_marked() {
+fn a_killed_sweep_takes_the_children_of_its_children_along() {
     let dir = tempfile::tempdir().unwrap();
     let (matrix, out) = (dir.path().join("m.toml"), dir.path().join("run"));
-    // A rung that is entered as if it were somebody else's server, with a shell as its leader.
-    let text = format!(
+    fs::write(&matrix, foreign_matrix()).unwrap();
+    let mut sweep = start(&[
+        "--matrix",
+        matrix.to_str().unwrap(),
+        "--out",
+        out.to_str().unwrap(),
+    ]);
+    let started = eventually("a server behind a shell", || {
+        let children_of_sweep = children(sweep.id());
+        let shell = children_of_sweep.iter().find(|(_, name)| name == "sh")?.0;
+        let behind = children(shell);
+        (!behind.is_empty()).then_some([children_of_sweep, behind].concat())
+    });
+    sweep.kill().unwrap();
+    sweep.wait().unwrap();
+    await_end(started);
+}
+
+/// A rung that is entered as if it were somebody else's server, with a shell as its leader.
+fn foreign_matrix() -> String {
+    format!(
         "name = \"m\"\nabout = \"a test\"\nconnections = [4]\nrounds = 1\nwarmup = \"1s\"\nduration = \"1s\"\n\
          [[entrant]]\nlabel = \"other\"\nbody_bytes = 83\n\
          command = \"sh -c '{} --listen {{addr}} --threads {{threads}}; exit 7'\"\n",
         common::rung("mio").display()
-    );
-    fs::write(&matrix, text).unwrap();
+    )
+}
+
+#[test]
+fn a_foreign_server_is_measured_and_marked() {
+    let dir = tempfile::tempdir().unwrap();
+    let (matrix, out) = (dir.path().join("m.toml"), dir.path().join("run"));
+    fs::write(&matrix, foreign_matrix()).unwrap();
     let args = [
         "sweep",
         "--matrix",

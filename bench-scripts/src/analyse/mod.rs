@@ -44,7 +44,8 @@ pub fn analyse(run: &Run, cells: &[Cell]) -> Findings {
         matrix: run.matrix.name.clone(),
         cells: CellCounts {
             planned: run.order.len() as u64,
-            measured: cells.len() as u64,
+            measured: cells.iter().filter(|cell| cell.attempt == 1).count() as u64,
+            attempts: cells.len() as u64,
             valid: cells.iter().filter(|cell| cell.is_valid()).count() as u64,
         },
         ceilings: ceilings(&entrants),
@@ -128,7 +129,7 @@ fn entrant_findings(
 }
 
 /// The control with as many threads as the entrant, else the matrix's first.
-fn control_of<'a>(run: &'a Run, entrant: &Entrant) -> Option<&'a Entrant> {
+pub(crate) fn control_of<'a>(run: &'a Run, entrant: &Entrant) -> Option<&'a Entrant> {
     let controls = || run.matrix.entrants.iter().filter(|e| e.control);
     controls()
         .find(|control| control.threads == entrant.threads)
@@ -196,6 +197,7 @@ fn invalid_cell(cell: &Cell) -> InvalidCell {
     InvalidCell {
         index: cell.planned.index,
         block: cell.planned.block,
+        attempt: cell.attempt,
         reasons: cell.reasons().to_vec(),
         requests_per_minute: cell.requests_per_minute(),
         cost_us: cell.cost().map(Cost::total_us),

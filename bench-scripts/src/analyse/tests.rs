@@ -39,6 +39,7 @@ pub(super) fn cell(
             connections_asked: connections,
             connections,
         },
+        attempt: 1,
         started_at: String::new(),
         validity: Validity::Valid,
         load: Some(Load {

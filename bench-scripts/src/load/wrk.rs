@@ -12,7 +12,7 @@ use super::{Job, LoadError, LoadGenerator, LoadRun};
 use crate::interrupt::Interrupt;
 use crate::ladder;
 use crate::memory_file::MemoryFile;
-use crate::process::{Process, in_words};
+use crate::process::{Process, excerpt, in_words};
 use crate::record::{self, Latency, Load, LoadErrors};
 
 /// What the line of `done.lua` begins with.
@@ -244,8 +244,12 @@ pub fn parse(status: ExitStatus, output: &str) -> Result<Load, String> {
         .rev()
         .find_map(|line| line.strip_prefix(MARKER))
         .ok_or_else(|| format!("wrk printed no result: {}", first_line(output)))?;
-    let done: Done = serde_json::from_str(line)
-        .map_err(|error| format!("wrk's result is not understood ({error}): {line}"))?;
+    let done: Done = serde_json::from_str(line).map_err(|error| {
+        format!(
+            "wrk's result is not understood ({error}): {}",
+            excerpt(line)
+        )
+    })?;
     Ok(Load {
         duration_us: done.duration_us,
         requests: done.requests,
@@ -278,12 +282,12 @@ fn latency(done: &Done) -> Latency {
     }
 }
 
-fn first_line(output: &str) -> &str {
+fn first_line(output: &str) -> String {
     let mut lines = output
         .lines()
         .map(str::trim)
         .filter(|line| !line.is_empty());
-    lines.next().unwrap_or("it printed nothing")
+    excerpt(lines.next().unwrap_or("it printed nothing"))
 }
 
 #[cfg(test)]

@@ -33,6 +33,7 @@ const COLUMNS: &[Column] = &[
         c.planned.connections_asked.to_string()
     }),
     ("connections", |c| c.planned.connections.to_string()),
+    ("attempt", |c| c.attempt.to_string()),
     ("started_at", |c| c.started_at.clone()),
     ("valid", |c| c.is_valid().to_string()),
     ("reasons", reasons),

@@ -95,6 +95,12 @@ pub(super) fn remarks(findings: &Findings, torn_line: bool) -> Vec<String> {
             cells.measured
         ));
     }
+    if cells.attempts > cells.measured {
+        remarks.push(format!(
+            "{} attempts were invalid and measured again at once: each is hollow in the figures, and named below.",
+            cells.attempts - cells.measured
+        ));
+    }
     remarks
 }
 
@@ -107,7 +113,10 @@ pub(super) fn invalid_rows(findings: &Findings) -> Vec<InvalidRow> {
                 entrant: label.to_owned(),
                 connections: quantity::whole(u64::from(point.connections)),
                 round: (cell.block + 1).to_string(),
-                cell: cell.index.to_string(),
+                cell: match cell.attempt {
+                    1 => cell.index.to_string(),
+                    attempt => format!("{}, attempt {attempt}", cell.index),
+                },
                 reasons: reasons.join("; "),
             }
         })
@@ -184,6 +193,9 @@ pub(super) fn environment(run: &Run) -> Vec<Entry> {
     ];
     if let Some(digest) = &run.image_digest {
         entries.push(("container image", digest.clone()));
+    }
+    if !run.resumed_at.is_empty() {
+        entries.push(("cut short, and resumed at", run.resumed_at.join(", ")));
     }
     entries
         .into_iter()

@@ -6,14 +6,17 @@ use std::{env, fmt};
 
 use anyhow::{Context, bail};
 
-use super::Options;
+use super::{Options, resume};
 use crate::answer::{self, Request};
 use crate::interrupt::Interrupt;
 use crate::load::LoadGenerator;
 use crate::load::wrk::{Settings, Wrk};
 use crate::matrix::{Entrant, Matrix};
+use crate::output::note;
 use crate::progress::in_words;
-use crate::record::{Advice, AdviceLevel, CpuPlan, EntrantBinary, Run, SCHEMA_VERSION};
+use crate::record::{
+    Advice, AdviceLevel, CpuPlan, EntrantBinary, Machine, PlannedCell, Run, SCHEMA_VERSION,
+};
 use crate::server::{Launch, Server};
 use crate::store::{self, Store};
 use crate::{cpu_plan, machine, plan, preflight, process, verify};
@@ -32,75 +35,156 @@ pub(super) struct Setup {
 ///
 /// What hinders the sweep; [`Interrupted`](crate::interrupt::Interrupted) if the user wants to stop.
 pub(super) fn prepare(options: Options, interrupt: &Interrupt) -> anyhow::Result<(Setup, Store)> {
-    let Options {
-        matrix,
-        out,
-        seed,
-        command_line,
-    } = options;
-    machine::raise_open_files_limit();
-    let machine = machine::look();
-    let cpu_plan = cpu_plan::plan(&machine.cpus_allowed, &machine.smt_siblings, matrix.pinned);
-    let mut findings = preflight::findings(&matrix, &machine, &cpu_plan);
-    if let Some(sentence) = preflight::blocking(&findings) {
-        bail!("{sentence}");
-    }
-    let wrk = Wrk::find(Settings {
-        threads: load_threads(&matrix, &cpu_plan),
-        timeout_s: matrix.load.timeout_s,
-        headers: matrix.load.headers.clone(),
-        cpus: cpu_plan::client_cpus(&cpu_plan).map(<[u32]>::to_vec),
-    })?;
-    let load_generator = wrk.describe();
-    let seed = seed.unwrap_or_else(new_seed);
-    let order = plan::order(&matrix, load_generator.threads, seed)?;
-    let store = Store::create(out.as_deref(), &matrix.name)?;
-    announce(
-        &matrix,
-        &findings,
-        load_generator.threads,
-        seed,
-        store.dir(),
-    );
-    if let Some(cpus) = cpu_plan::client_cpus(&cpu_plan) {
-        // We look on from the load generator's side, so that the server's CPUs are its own.
-        process::run_on(cpus).context("rungs cannot be put on the load generator's CPUs")?;
-    }
-    let launches = launches(&matrix, &cpu_plan)?;
-    let request = Request {
-        path: matrix.path.clone(),
-        headers: matrix.load.headers.clone(),
-    };
-    let entrants = identify(&matrix, &launches, &request, interrupt)?;
-    warn_of_debug_builds(&entrants, &mut findings);
-    verify::short(&matrix, interrupt)?;
-    let run = Run {
-        schema: SCHEMA_VERSION,
-        rungs_version: env!("CARGO_PKG_VERSION").into(),
-        started_at: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
-        command_line,
-        matrix,
-        seed,
-        order,
-        cpu_plan,
-        machine,
-        preflight: findings,
-        entrants,
-        load_generator,
-        toolchain: env!("RUNGS_TOOLCHAIN").into(),
-        cargo_lock_sha256: store::sha256(include_bytes!("../../../Cargo.lock")),
-        image_digest: env::var("RUNGS_IMAGE_DIGEST")
-            .ok()
-            .filter(|digest| !digest.is_empty()),
-    };
-    store.write_run(&run)?;
-    let setup = Setup {
-        run,
-        launches,
-        request,
-        wrk,
-    };
+    let out = options.out.clone();
+    let name = options.matrix.name.clone();
+    let prospect = Prospect::look(options)?;
+    let store = Store::create(out.as_deref(), &name)?;
+    prospect.announce(store.dir());
+    let setup = prospect.settle(interrupt)?;
+    store.write_run(&setup.run)?;
     Ok((setup, store))
+}
+
+/// The same for a run that was cut short, of which some cells are left.
+///
+/// # Errors
+///
+/// As [`prepare`]; and if anything has changed since, for then the cells would not belong together.
+pub(super) fn prepare_again(run: &Run, dir: &Path, interrupt: &Interrupt) -> anyhow::Result<Setup> {
+    let prospect = Prospect::look(Options {
+        matrix: run.matrix.clone(),
+        out: None,
+        seed: Some(run.seed),
+        attempts: run.attempts,
+        command_line: run.command_line.clone(),
+    })?;
+    prospect.warn();
+    let mut setup = prospect.settle(interrupt)?;
+    resume::refuse_changes(run, &setup.run, dir)?;
+    setup.run = run.clone();
+    setup.run.resumed_at.push(now());
+    Ok(setup)
+}
+
+/// What can be settled before there is a directory, and before anything is started.
+struct Prospect {
+    options: Options,
+    machine: Machine,
+    cpu_plan: CpuPlan,
+    findings: Vec<Advice>,
+    wrk: Wrk,
+    seed: u64,
+    order: Vec<PlannedCell>,
+}
+
+impl Prospect {
+    fn look(options: Options) -> anyhow::Result<Self> {
+        let matrix = &options.matrix;
+        machine::raise_open_files_limit();
+        let machine = machine::look();
+        let cpu_plan = cpu_plan::plan(&machine.cpus_allowed, &machine.smt_siblings, matrix.pinned);
+        let findings = preflight::findings(matrix, &machine, &cpu_plan);
+        if let Some(sentence) = preflight::blocking(&findings) {
+            bail!("{sentence}");
+        }
+        let wrk = Wrk::find(Settings {
+            threads: load_threads(matrix, &cpu_plan),
+            timeout_s: matrix.load.timeout_s,
+            headers: matrix.load.headers.clone(),
+            cpus: cpu_plan::client_cpus(&cpu_plan).map(<[u32]>::to_vec),
+        })?;
+        let seed = options.seed.unwrap_or_else(new_seed);
+        let order = plan::order(matrix, wrk.describe().threads, seed)?;
+        Ok(Self {
+            options,
+            machine,
+            cpu_plan,
+            findings,
+            wrk,
+            seed,
+            order,
+        })
+    }
+
+    /// Says what about this machine is not as it should be.
+    fn warn(&self) {
+        let not_good = |finding: &&Advice| finding.level != AdviceLevel::Good;
+        self.findings.iter().filter(not_good).for_each(warn);
+    }
+
+    fn announce(&self, dir: &Path) {
+        self.warn();
+        let matrix = &self.options.matrix;
+        if let Some(sentence) = plan::rounding(matrix, self.wrk.describe().threads) {
+            note(sentence);
+        }
+        note(format_args!(
+            "matrix {}: {} cells, about {}; seed {}; writing to {}",
+            matrix.name,
+            plan::cells(matrix),
+            in_words(plan::sweep_time(matrix)),
+            self.seed,
+            dir.display()
+        ));
+    }
+
+    /// Starts every entrant once, and verifies the rungs.
+    fn settle(self, interrupt: &Interrupt) -> anyhow::Result<Setup> {
+        let Self {
+            options,
+            machine,
+            cpu_plan,
+            mut findings,
+            wrk,
+            seed,
+            order,
+        } = self;
+        let matrix = options.matrix;
+        if let Some(cpus) = cpu_plan::client_cpus(&cpu_plan) {
+            // We look on from the load generator's side, so that the server's CPUs are its own.
+            process::run_on(cpus).context("rungs cannot be put on the load generator's CPUs")?;
+        }
+        let launches = launches(&matrix, &cpu_plan)?;
+        let request = Request {
+            path: matrix.path.clone(),
+            headers: matrix.load.headers.clone(),
+        };
+        let entrants = identify(&matrix, &launches, &request, interrupt)?;
+        warn_of_debug_builds(&entrants, &mut findings);
+        verify::short(&matrix, interrupt)?;
+        let run = Run {
+            schema: SCHEMA_VERSION,
+            rungs_version: env!("CARGO_PKG_VERSION").into(),
+            started_at: now(),
+            command_line: options.command_line,
+            matrix,
+            seed,
+            order,
+            attempts: options.attempts,
+            resumed_at: Vec::new(),
+            cpu_plan,
+            machine,
+            preflight: findings,
+            entrants,
+            load_generator: wrk.describe(),
+            toolchain: env!("RUNGS_TOOLCHAIN").into(),
+            cargo_lock_sha256: store::sha256(include_bytes!("../../../Cargo.lock")),
+            image_digest: env::var("RUNGS_IMAGE_DIGEST")
+                .ok()
+                .filter(|digest| !digest.is_empty()),
+        };
+        Ok(Setup {
+            run,
+            launches,
+            request,
+            wrk,
+        })
+    }
+}
+
+/// RFC 3339, UTC, to the second.
+fn now() -> String {
+    humantime::format_rfc3339_seconds(SystemTime::now()).to_string()
 }
 
 /// The load generator's threads: the matrix's, or one per CPU of the client.
@@ -115,30 +199,11 @@ fn new_seed() -> u64 {
     since_1970.map_or(0, |time| u64::from(time.subsec_nanos()))
 }
 
-fn announce(matrix: &Matrix, findings: &[Advice], threads: u32, seed: u64, dir: &Path) {
-    for finding in findings
-        .iter()
-        .filter(|finding| finding.level != AdviceLevel::Good)
-    {
-        warn(finding);
-    }
-    if let Some(sentence) = plan::rounding(matrix, threads) {
-        eprintln!("{sentence}");
-    }
-    eprintln!(
-        "matrix {}: {} cells, about {}; seed {seed}; writing to {}",
-        matrix.name,
-        plan::cells(matrix),
-        in_words(plan::sweep_time(matrix)),
-        dir.display()
-    );
-}
-
 fn warn(finding: &Advice) {
-    eprintln!(
+    note(format_args!(
         "{}: {} → {}",
         finding.subject, finding.found, finding.advice
-    );
+    ));
 }
 
 fn launches(matrix: &Matrix, cpu_plan: &CpuPlan) -> anyhow::Result<Vec<Launch>> {

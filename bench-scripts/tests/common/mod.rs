@@ -4,11 +4,14 @@
     reason = "each test file is a crate of its own and uses a part of this"
 )]
 
+use std::ffi::OsString;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Once;
 use std::time::{Duration, Instant};
-use std::{fs, thread};
+use std::{env, fs, thread};
 
 /// The `rungs` command, with the rungs beside it.
 pub fn rungs() -> Command {
@@ -55,6 +58,24 @@ pub fn finish(command: &mut Command) -> (Option<i32>, String, String) {
         text(output.stdout),
         text(output.stderr),
     )
+}
+
+/// Puts a wrk into `folder` that does as `script` says when it is to load a server. In it, `$REAL_WRK` is the real one.
+/// Gives the PATH on which it comes first.
+pub fn fake_wrk(folder: &Path, script: &str) -> OsString {
+    let path = env::var_os("PATH").unwrap();
+    let mut folders: Vec<_> = env::split_paths(&path).collect();
+    let real = folders.iter().map(|folder| folder.join("wrk"));
+    let real = real.into_iter().find(|path| path.is_file()).unwrap();
+    let text = format!(
+        "#!/bin/sh\nif [ \"$1\" = --version ]; then echo 'wrk 4.1.0 of a test'; exit 1; fi\nREAL_WRK='{}'\n{script}\n",
+        real.display()
+    );
+    let fake = folder.join("wrk");
+    fs::write(&fake, text).unwrap();
+    fs::set_permissions(&fake, Permissions::from_mode(0o755)).unwrap();
+    folders.insert(0, folder.to_owned());
+    env::join_paths(folders).unwrap()
 }
 
 /// Waits until `condition` gives something.

@@ -1,0 +1,196 @@
+//! Going on with a sweep that was cut short: what is left of it, and whether it may go on.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use anyhow::bail;
+
+use crate::difference::{self, Difference};
+use crate::matrix::{Matrix, Overrides};
+use crate::record::{Cell, PlannedCell, Run};
+
+/// A cell that is still to be measured.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Left<'a> {
+    pub(super) planned: &'a PlannedCell,
+    /// The attempt that is next, from 1.
+    pub(super) attempt: u32,
+}
+
+/// The cells of a run that have neither a valid attempt nor all their attempts behind them, in the recorded order.
+pub(super) fn left<'a>(run: &'a Run, cells: &[Cell]) -> Vec<Left<'a>> {
+    // The last record of a cell decides: attempts end with the first valid one.
+    let last: HashMap<usize, &Cell> = cells.iter().map(|c| (c.planned.index, c)).collect();
+    let next = |planned: &PlannedCell| match last.get(&planned.index) {
+        None => Some(1),
+        Some(cell) if cell.is_valid() || cell.attempt >= run.attempts => None,
+        Some(cell) => Some(cell.attempt + 1),
+    };
+    run.order
+        .iter()
+        .filter_map(|planned| {
+            Some(Left {
+                planned,
+                attempt: next(planned)?,
+            })
+        })
+        .collect()
+}
+
+/// What the command line asks for besides going on; none of all this if it is as it should be.
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    /// A matrix, by name or file.
+    pub matrix: Option<String>,
+    /// Changes of the matrix.
+    pub overrides: Overrides,
+    /// A seed.
+    pub seed: Option<u64>,
+    /// Attempts per cell.
+    pub attempts: Option<u32>,
+}
+
+impl Asked {
+    /// Fails if it is something else than what the run was begun with.
+    pub(super) fn refuse_contradiction(self, run: &Run, dir: &Path) -> anyhow::Result<()> {
+        let matrix = match &self.matrix {
+            Some(name) => Matrix::find(name)?,
+            None => run.matrix.clone(),
+        };
+        let matrix = matrix.with(self.overrides)?;
+        let mut differences = difference::between_matrices(&run.matrix, &matrix);
+        let mut note = |what: &str, before: u64, after: u64| {
+            if before != after {
+                differences.push(Difference {
+                    what: what.to_owned(),
+                    before: before.to_string(),
+                    after: after.to_string(),
+                });
+            }
+        };
+        note("seed", run.seed, self.seed.unwrap_or(run.seed));
+        let attempts = self.attempts.unwrap_or(run.attempts);
+        note("attempts", run.attempts.into(), attempts.into());
+        if !differences.is_empty() {
+            bail!(
+                "a sweep goes on as it was begun, and {} was begun otherwise ({}): leave these flags out, or begin a new sweep without --resume",
+                dir.display(),
+                difference::in_words(&differences)
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Fails if machine, CPU plan or programs are not those that the run was begun with.
+pub(super) fn refuse_changes(recorded: &Run, now: &Run, dir: &Path) -> anyhow::Result<()> {
+    let differences = difference::between_runs(recorded, now);
+    if differences.is_empty() && recorded.order == now.order {
+        return Ok(());
+    }
+    let what = match differences.as_slice() {
+        [] => "the order of cells, which this version of rungs makes otherwise".to_owned(),
+        some => difference::in_words(some),
+    };
+    bail!(
+        "{} cannot go on, for what it would measure now is something else ({what}): restore that, or begin a new sweep and look at both with `rungs compare`",
+        dir.display()
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Reason, Validity};
+
+    fn made() -> (Run, Vec<Cell>) {
+        let run = include_str!("../../tests/data/made/run.json");
+        let cells = include_str!("../../tests/data/made/cells.jsonl");
+        let cell = |line: &str| serde_json::from_str(line).unwrap();
+        (
+            serde_json::from_str(run).unwrap(),
+            cells.lines().map(cell).collect(),
+        )
+    }
+
+    /// Attempts at the first cell, all of them invalid, and what is then left of it.
+    fn next_attempt(run: &Run, cell: &Cell, attempts: u32) -> Option<u32> {
+        let attempt = |attempt| Cell {
+            attempt,
+            validity: Validity::Invalid {
+                reasons: vec![Reason::NoRequests],
+            },
+            ..cell.clone()
+        };
+        let cells: Vec<_> = (1..=attempts).map(attempt).collect();
+        let left = left(run, &cells);
+        let first = left.iter().find(|left| left.planned.index == 0);
+        first.map(|left| left.attempt)
+    }
+
+    #[test]
+    fn what_is_left_is_what_is_not_on_record_in_the_recorded_order() {
+        let (run, cells) = made();
+        let valid = |cell: &&Cell| cell.is_valid() && cell.planned.index % 3 != 1;
+        let kept: Vec<_> = cells.iter().filter(valid).cloned().collect();
+        let left: Vec<_> = left(&run, &kept).iter().map(|l| l.planned.index).collect();
+        let is_kept = |index: &usize| kept.iter().any(|cell| cell.planned.index == *index);
+        let expected: Vec<_> = (0..60).filter(|index| !is_kept(index)).collect();
+        assert_eq!(left, expected);
+        assert!(super::left(&run, &cells).is_empty());
+    }
+
+    #[test]
+    fn attempts_go_on_where_they_ended() {
+        let (mut run, cells) = made();
+        run.attempts = 3;
+        assert_eq!(next_attempt(&run, &cells[0], 0), Some(1));
+        assert_eq!(next_attempt(&run, &cells[0], 2), Some(3));
+        assert_eq!(next_attempt(&run, &cells[0], 3), None);
+    }
+
+    #[test]
+    fn flags_may_repeat_what_was_begun_and_not_contradict_it() {
+        let (run, _) = made();
+        let dir = Path::new("DIR");
+        let same = Asked {
+            overrides: Overrides {
+                rounds: Some(3),
+                ..Overrides::default()
+            },
+            seed: Some(20_260_102),
+            ..Asked::default()
+        };
+        same.refuse_contradiction(&run, dir).unwrap();
+        let other = Asked {
+            overrides: Overrides {
+                rounds: Some(4),
+                shared: true,
+                ..Overrides::default()
+            },
+            seed: Some(1),
+            attempts: Some(2),
+            ..Asked::default()
+        };
+        let message = other
+            .refuse_contradiction(&run, dir)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            message.contains(
+                "(rounds: 3 → 4; pinned: true → false; seed: 20260102 → 1; attempts: 1 → 2)"
+            ),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn a_changed_program_is_refused_and_named() {
+        let (run, _) = made();
+        refuse_changes(&run, &run, Path::new("DIR")).unwrap();
+        let mut now = run.clone();
+        now.entrants[2].sha256 = "00".repeat(32);
+        let error = refuse_changes(&run, &now, Path::new("DIR")).unwrap_err();
+        assert!(error.to_string().contains("program of mio: "), "{error}");
+    }
+}
