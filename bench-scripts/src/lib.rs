@@ -11,6 +11,7 @@ pub mod difference;
 pub mod export;
 pub mod figure;
 pub mod findings;
+pub mod holm;
 pub mod interrupt;
 pub mod ladder;
 pub mod list;

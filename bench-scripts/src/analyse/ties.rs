@@ -1,8 +1,7 @@
 //! Who is proven to differ from whom, and who ties.
 //!
 //! Every pair of contestants at every connection count is one comparison, made on the ratios inside blocks. Many comparisons
-//! make false finds likely, so S. Holm's "A simple sequentially rejective multiple test procedure", Scandinavian Journal of
-//! Statistics 6 (1979), keeps the chance of a single one in the whole run at 5%. What it finds and the noise
+//! make false finds likely, so [`holm`] keeps the chance of a single one in the whole run at 5%. What it finds and the noise
 //! floor covers is a tie all the same.
 //!
 //! Ties are not transitive: a may tie with b, b with c, and a still be proven less than c. So an entrant can be in more
@@ -15,6 +14,7 @@ use super::intervals::{Noise, Sample};
 use super::logs::{Blocks, Logs};
 use super::spread::spread;
 use crate::findings::{Compared, Comparison};
+use crate::holm::holm;
 
 /// Chance of one false find or more in a whole run.
 const FALSE_FINDS: f64 = 0.05;
@@ -55,7 +55,7 @@ pub(super) fn compare(
         .collect();
     let found: Vec<bool> = pairs
         .iter()
-        .zip(holm(&chances))
+        .zip(holm(&chances, FALSE_FINDS))
         .map(|(pair, holds)| holds && pair.sample.mean.abs() > floor)
         .collect();
     (0..logs.counts())
@@ -137,25 +137,6 @@ fn comparison(
     }
 }
 
-/// Which of the comparisons hold, given the chance of each under the assumption of no difference: from the least likely on,
-/// until one is likelier than its share of the chance that is left.
-fn holm(chances: &[Option<f64>]) -> Vec<bool> {
-    let mut known: Vec<(usize, f64)> = chances
-        .iter()
-        .enumerate()
-        .filter_map(|(position, chance)| Some((position, (*chance)?)))
-        .collect();
-    known.sort_by(|(_, a), (_, b)| a.total_cmp(b));
-    let mut holds = vec![false; chances.len()];
-    for (done, (position, chance)) in known.iter().enumerate() {
-        if *chance > FALSE_FINDS / (known.len() - done) as f64 {
-            break;
-        }
-        holds[*position] = true;
-    }
-    holds
-}
-
 /// The largest groups whose members do not differ from each other, each in the order given; first the group whose smallest member
 /// is smallest.
 fn groups(
@@ -197,14 +178,6 @@ fn largest(groups: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn holm_stops_at_the_first_that_is_too_likely() {
-        let chances = [Some(0.03), Some(0.001), None, Some(0.02), Some(0.9)];
-        assert_eq!(holm(&chances), [false, true, false, false, false]);
-        let chances = [Some(0.03), Some(0.001), None, Some(0.016)];
-        assert_eq!(holm(&chances), [true, true, false, true]);
-    }
 
     #[test]
     fn who_ties_with_two_that_differ_is_in_two_groups() {

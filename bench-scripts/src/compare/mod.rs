@@ -18,10 +18,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::analyse::control_of;
 use crate::difference::{self, Difference};
+use crate::holm::holm;
 use crate::matrix::Entrant;
 use crate::record::{Cell, Cost, SCHEMA_VERSION};
 use crate::report::Record;
-use statistics::{Sample, Welch, holm};
+use statistics::{Sample, Welch};
 
 pub use guard::{FailOn, Judgement};
 pub use table::text;
@@ -338,7 +339,7 @@ fn judge(
             Some((change, p_value))
         })
         .collect();
-    let p_values: Vec<_> = judged.iter().map(|(_, p_value)| *p_value).collect();
+    let p_values: Vec<_> = judged.iter().map(|(_, p_value)| Some(*p_value)).collect();
     let is_real = holm(&p_values, 1.0 - CONFIDENCE);
     for ((change, _), is_real) in judged.iter_mut().zip(is_real) {
         if is_real {

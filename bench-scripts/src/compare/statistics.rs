@@ -1,4 +1,4 @@
-//! The statistics of a comparison: the difference of two means with its interval, and many of them judged together.
+//! The statistics of a comparison: the difference of two means with its interval.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -79,23 +79,6 @@ impl Welch {
     }
 }
 
-/// Which of many differences are real, such that the chance of even one false claim among them is at most `alpha`.
-///
-/// Holm's step-down procedure (S. Holm, Scandinavian Journal of Statistics 6, 1979). It needs no independence.
-#[must_use]
-pub fn holm(p_values: &[f64], alpha: f64) -> Vec<bool> {
-    let mut order: Vec<usize> = (0..p_values.len()).collect();
-    order.sort_by(|&a, &b| p_values[a].total_cmp(&p_values[b]));
-    let mut is_real = vec![false; p_values.len()];
-    for (rank, &index) in order.iter().enumerate() {
-        if p_values[index] > alpha / (p_values.len() - rank) as f64 {
-            break;
-        }
-        is_real[index] = true;
-    }
-    is_real
-}
-
 #[cfg(test)]
 mod tests {
     use rand::{Rng, SeedableRng};
@@ -155,19 +138,6 @@ mod tests {
         assert_eq!(Sample::of(&[]), None);
     }
 
-    #[test]
-    fn holm_is_stricter_the_more_are_judged() {
-        assert_eq!(holm(&[0.04], 0.05), [true]);
-        assert_eq!(holm(&[0.04, 0.5], 0.05), [false, false]);
-        assert_eq!(
-            holm(&[0.03, 0.02, 0.5, 0.001], 0.05),
-            [false, false, false, true]
-        );
-        assert_eq!(holm(&[0.03, 0.01, 0.001], 0.05), [true, true, true]);
-        assert_eq!(holm(&[], 0.05), [false; 0]);
-    }
-
-    /// 95% of 2,000 intervals hold the truth, though spreads and sizes differ.
     #[test]
     fn intervals_hold_what_they_promise() {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
