@@ -25,6 +25,7 @@ pub mod quantity;
 pub mod record;
 pub mod render;
 pub mod report;
+pub mod response_reader;
 pub mod serve;
 pub mod server;
 pub mod store;
