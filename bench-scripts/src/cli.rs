@@ -10,6 +10,7 @@ use clap_complete::Shell;
 
 use crate::interrupt::{self, Interrupt, Interrupted};
 use crate::matrix::{Matrix, Overrides};
+use crate::paced::command::LoadArgs;
 use crate::record::{Advice, AdviceLevel};
 use crate::sweep::{self, Outcome};
 use crate::verify::Depth;
@@ -75,6 +76,8 @@ Examples:
         #[arg(last = true)]
         flags: Vec<String>,
     },
+    /// Load a server at a fixed rate, and measure latency free of coordinated omission
+    Load(LoadArgs),
     /// Print completions for a shell
     Completions {
         /// Which
@@ -146,6 +149,7 @@ impl Cli {
                 serve::run(&entrant, &flags)?;
                 Ok(ExitCode::SUCCESS)
             }
+            Command::Load(args) => args.run(),
             Command::Completions { shell } => {
                 let mut script = Vec::new();
                 clap_complete::generate(shell, &mut Self::command(), "rungs", &mut script);

@@ -17,6 +17,7 @@ pub mod matrix;
 pub mod memory_file;
 pub mod observe;
 pub mod output;
+pub mod paced;
 pub mod plan;
 pub mod preflight;
 pub mod process;

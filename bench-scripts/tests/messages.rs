@@ -210,6 +210,7 @@ fn every_subcommand_has_help_and_the_list_is_whole() {
         "sweep",
         "verify",
         "report",
+        "load",
         "list",
         "doctor",
         "serve",

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rungs::analyse::analyse;
 use rungs::findings::Findings;
+use rungs::paced::PacedLoad;
 use rungs::record::{Cell, Run};
 use rungs::report;
 use schemars::{JsonSchema, schema_for};
@@ -36,6 +37,7 @@ fn committed_schemas_are_those_of_the_types() {
     check_committed::<Run>("run.schema.json");
     check_committed::<Cell>("cell.schema.json");
     check_committed::<Findings>("findings.schema.json");
+    check_committed::<PacedLoad>("load.schema.json");
 }
 
 fn errors<T: JsonSchema>(instance: &Value) -> Vec<String> {
