@@ -54,7 +54,7 @@ fn server(answer: impl Fn(u64, &mut TcpStream) -> Then + Send + Sync + 'static) 
 /// False once the client has closed. The client sends one request at a time, so nothing follows its head.
 fn read_request(stream: &mut TcpStream) -> bool {
     let mut head = Vec::new();
-    let mut buffer = [0; 1024];
+    let mut buffer = [0; 64 << 10];
     while !head.ends_with(b"\r\n\r\n") {
         match stream.read(&mut buffer) {
             Ok(0) | Err(_) => return false,
@@ -201,6 +201,46 @@ fn a_long_answer_is_read_in_pieces() {
         (10, Errors::default())
     );
     assert!(load.bytes > 10 * LENGTH as u64);
+}
+
+#[test]
+fn a_request_longer_than_the_sockets_hold_is_written_in_pieces() {
+    let addr = server(|_, stream| {
+        let _ = stream.write_all(OK);
+        Then::Keep
+    });
+    let mut settings = settings(addr, 10, 2, 600);
+    settings.headers = vec![format!("X-Long: {}", "y".repeat(16 << 20))];
+    let load = load(&settings);
+    // The second requests of both connections come over the same ones.
+    assert_eq!((load.errors, load.reconnects), (Errors::default(), 0));
+    assert!(load.requests.answered >= 3, "{load:?}");
+}
+
+#[test]
+fn what_is_sent_after_the_window_is_not_waited_for_without_end() {
+    // Number 98 of 100 is answered after the end of the window, and number 99, which waits for it, never.
+    let addr = server(|number, stream| {
+        match number {
+            98 => thread::sleep(Duration::from_millis(440)),
+            99 => thread::sleep(Duration::from_secs(20)),
+            _ => {}
+        }
+        let _ = stream.write_all(OK);
+        Then::Keep
+    });
+    let mut settings = settings(addr, 50, 1, 2000);
+    settings.timeout = Duration::from_secs(1);
+    let load = load(&settings);
+    let requests = load.requests;
+    assert_eq!(requests.answered, 99, "{load:?}");
+    // Had number 98 been sent too late, number 99 would not have been sent at all.
+    if requests.sent_in_window == 99 {
+        assert_eq!(
+            (load.errors.timeout, requests.failed, requests.not_sent),
+            (1, 1, 0)
+        );
+    }
 }
 
 #[test]
