@@ -1,5 +1,7 @@
 //! The byte check: one request as the load generator will send it, and its answer compared with what it must be.
 
+use std::error::Error;
+use std::fmt::Display;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
@@ -8,11 +10,10 @@ use rungs_response::{Answer, Body, Connection, Encoder, Framing, PATTERN, Versio
 
 use crate::ladder;
 use crate::matrix::{Entrant, Program};
+use crate::response_reader::ResponseReader;
 
 /// Longest answer that is read: the longest body of a rung, and room for its head.
 const LONGEST: usize = rungs_response::MAX_BYTES as usize + (64 << 10);
-
-const MAX_HEADERS: usize = 100;
 
 const TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -26,12 +27,13 @@ pub struct Request {
 }
 
 impl Request {
-    /// Its bytes, as wrk makes them: its own Host line only where none is given.
-    fn encode(&self, addr: SocketAddr) -> Vec<u8> {
+    /// Its bytes, as wrk makes them: a line for `host` only where no header is one.
+    #[must_use]
+    pub fn encode(&self, host: impl Display) -> Vec<u8> {
         let mut text = format!("GET {} HTTP/1.1\r\n", self.path);
         let has_host = |header: &String| header.to_ascii_lowercase().starts_with("host:");
         if !self.headers.iter().any(has_host) {
-            text += &format!("Host: {addr}\r\n");
+            text += &format!("Host: {host}\r\n");
         }
         for header in &self.headers {
             text += header;
@@ -149,117 +151,35 @@ fn exchange(request: &Request, addr: SocketAddr) -> io::Result<Received> {
     stream.set_nodelay(true)?;
     stream.write_all(&request.encode(addr))?;
     let mut bytes = Vec::new();
+    let mut reader = ResponseReader::default();
     let mut buffer = vec![0; 64 << 10];
     loop {
         let n = stream.read(&mut buffer)?;
         bytes.extend_from_slice(&buffer[..n]);
-        if let Some(head) = Head::parse(&bytes)? {
-            let body = head.body(&bytes[head.len..], n == 0)?;
-            if let Some(body) = body {
-                return Ok(Received {
-                    status: head.status,
-                    body_bytes: body,
-                    bytes,
-                });
-            }
+        let response = if n == 0 {
+            reader.close()
+        } else {
+            reader.feed(&buffer[..n]).map_err(invalid)?
+        };
+        if let Some(response) = response {
+            return Ok(Received {
+                status: response.status,
+                body_bytes: response.body_bytes,
+                bytes,
+            });
         }
         if n == 0 {
             let problem = format!("the connection was closed after {} bytes", bytes.len());
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, problem));
         }
         if bytes.len() > LONGEST {
-            return Err(invalid(&format!("it is longer than {LONGEST} bytes")));
+            return Err(invalid(format!("it is longer than {LONGEST} bytes")));
         }
     }
 }
 
-fn invalid(problem: &str) -> io::Error {
+fn invalid(problem: impl Into<Box<dyn Error + Send + Sync>>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, problem)
-}
-
-struct Head {
-    len: usize,
-    status: u16,
-    framing: BodyFraming,
-}
-
-enum BodyFraming {
-    Length(u64),
-    Chunked,
-    UntilClose,
-}
-
-impl Head {
-    /// The head of an answer; none while it is incomplete.
-    fn parse(bytes: &[u8]) -> io::Result<Option<Self>> {
-        let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
-        let mut response = httparse::Response::new(&mut headers);
-        let parsed = response
-            .parse(bytes)
-            .map_err(|error| invalid(&format!("it is not HTTP: {error}")))?;
-        let httparse::Status::Complete(len) = parsed else {
-            return Ok(None);
-        };
-        let value = |name: &str| {
-            let header = response
-                .headers
-                .iter()
-                .find(|h| h.name.eq_ignore_ascii_case(name))?;
-            std::str::from_utf8(header.value).ok()
-        };
-        let chunked = value("transfer-encoding")
-            .is_some_and(|coding| coding.to_ascii_lowercase().ends_with("chunked"));
-        let framing = match (chunked, value("content-length")) {
-            (true, _) => BodyFraming::Chunked,
-            (false, Some(length)) => BodyFraming::Length(
-                length
-                    .parse()
-                    .map_err(|_| invalid(&format!("its content-length is {length:?}")))?,
-            ),
-            (false, None) => BodyFraming::UntilClose,
-        };
-        Ok(Some(Self {
-            len,
-            status: response.code.unwrap_or(0),
-            framing,
-        }))
-    }
-
-    /// Length of the body in `bytes`; none while it is incomplete.
-    fn body(&self, bytes: &[u8], closed: bool) -> io::Result<Option<u64>> {
-        match self.framing {
-            BodyFraming::Length(length) if bytes.len() as u64 > length => Err(invalid(&format!(
-                "more bytes came than its content-length of {length}"
-            ))),
-            BodyFraming::Length(length) => Ok((bytes.len() as u64 == length).then_some(length)),
-            BodyFraming::Chunked => chunked_body(bytes),
-            BodyFraming::UntilClose => Ok(closed.then_some(bytes.len() as u64)),
-        }
-    }
-}
-
-/// Length of a chunked body (RFC 9112, section 7.1); none while it is incomplete. Trailers are not expected.
-fn chunked_body(mut bytes: &[u8]) -> io::Result<Option<u64>> {
-    let mut length = 0;
-    loop {
-        let parsed = httparse::parse_chunk_size(bytes)
-            .map_err(|_| invalid("it has a chunk without a proper size"))?;
-        let httparse::Status::Complete((head, size)) = parsed else {
-            return Ok(None);
-        };
-        // A body beyond LONGEST is refused by the caller, so a size beyond usize only waits for that.
-        let end = usize::try_from(size)
-            .unwrap_or(usize::MAX)
-            .saturating_add(head + 2);
-        if bytes.len() < end {
-            return Ok(None);
-        }
-        length += size;
-        if size == 0 {
-            return Ok(Some(length));
-        }
-        bytes = &bytes[end..];
-    }
 }
 
 #[cfg(test)]
@@ -383,7 +303,7 @@ mod tests {
 
     #[test]
     fn a_given_host_replaces_our_own() {
-        let addr = "127.0.0.1:9".parse().unwrap();
+        let addr = "127.0.0.1:9";
         let mut request = request("/");
         assert!(request.encode(addr).ends_with(b"Host: 127.0.0.1:9\r\n\r\n"));
         request.headers.push("host: a".into());

@@ -12,6 +12,7 @@ use clap_complete::Shell;
 use crate::compare::{self, FailOn, Judgement};
 use crate::interrupt::{self, Interrupt, Interrupted};
 use crate::matrix::{Matrix, Overrides};
+use crate::paced::command::LoadArgs;
 use crate::process::guardian;
 use crate::record::{Advice, AdviceLevel};
 use crate::sweep::{self, Outcome};
@@ -118,6 +119,8 @@ Examples:
     /// Ends the children of a killed rungs, which starts it
     #[command(name = guardian::SUBCOMMAND, hide = true)]
     Guardian,
+    /// Load a server at a fixed rate, and measure latency free of coordinated omission
+    Load(LoadArgs),
     /// Print completions for a shell
     Completions {
         /// Which
@@ -210,6 +213,7 @@ impl Cli {
                 guardian::stand(io::stdin().lock(), guardian::GRACE);
                 Ok(ExitCode::SUCCESS)
             }
+            Command::Load(args) => args.run(),
             Command::Completions { shell } => {
                 let mut script = Vec::new();
                 clap_complete::generate(shell, &mut Self::command(), "rungs", &mut script);

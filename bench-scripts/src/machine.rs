@@ -97,7 +97,9 @@ fn smt_siblings(cpus: &[u32]) -> Vec<Vec<u32>> {
     let mut groups: Vec<Vec<u32>> = Vec::new();
     for cpu in cpus {
         let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
-        let group = read(&path).map_or_else(|| vec![*cpu], |list| cpu_list(&list));
+        let group = read(&path)
+            .and_then(|list| cpu_list(&list))
+            .unwrap_or_else(|| vec![*cpu]);
         if !groups.contains(&group) {
             groups.push(group);
         }
@@ -105,13 +107,16 @@ fn smt_siblings(cpus: &[u32]) -> Vec<Vec<u32>> {
     groups
 }
 
-/// A list as the kernel writes it, `0-2,7`.
-fn cpu_list(list: &str) -> Vec<u32> {
+/// A list as the kernel writes it, `0-2,7`; none if it is not of that form.
+#[must_use]
+pub fn cpu_list(list: &str) -> Option<Vec<u32>> {
     let range = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
-        Some(first.trim().parse().ok()?..=last.trim().parse().ok()?)
+        let range = first.trim().parse().ok()?..=last.trim().parse().ok()?;
+        (!range.is_empty()).then_some(range)
     };
-    list.split(',').filter_map(range).flatten().collect()
+    let ranges: Option<Vec<_>> = list.split(',').map(range).collect();
+    Some(ranges?.into_iter().flatten().collect())
 }
 
 fn virtualisation(cpuinfo: &str) -> Option<String> {
@@ -167,9 +172,11 @@ mod tests {
 
     #[test]
     fn kernel_lists_are_read() {
-        assert_eq!(cpu_list("0"), [0]);
-        assert_eq!(cpu_list("0-2,7"), [0, 1, 2, 7]);
-        assert_eq!(cpu_list(""), Vec::<u32>::new());
+        assert_eq!(cpu_list("0"), Some(vec![0]));
+        assert_eq!(cpu_list("0-2,7\n"), Some(vec![0, 1, 2, 7]));
+        for wrong in ["", "x", "0,", "3-1", "1-"] {
+            assert_eq!(cpu_list(wrong), None, "{wrong}");
+        }
     }
 
     #[test]

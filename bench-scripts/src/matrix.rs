@@ -1,6 +1,6 @@
 //! The matrix: which entrants meet which connection counts, how often and for how long. Written in TOML.
 
-mod check;
+pub(crate) mod check;
 mod file;
 
 use std::path::Path;

@@ -211,6 +211,7 @@ fn every_subcommand_has_help_and_the_list_is_whole() {
         "verify",
         "report",
         "compare",
+        "load",
         "list",
         "doctor",
         "serve",

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use rungs::analyse::analyse;
 use rungs::compare::{Comparison, compare};
 use rungs::findings::Findings;
+use rungs::paced::PacedLoad;
 use rungs::record::{Cell, Run};
 use rungs::report;
 use schemars::{JsonSchema, schema_for};
@@ -38,6 +39,7 @@ fn committed_schemas_are_those_of_the_types() {
     check_committed::<Cell>("cell.schema.json");
     check_committed::<Findings>("findings.schema.json");
     check_committed::<Comparison>("compare.schema.json");
+    check_committed::<PacedLoad>("load.schema.json");
 }
 
 fn errors<T: JsonSchema>(instance: &Value) -> Vec<String> {

@@ -138,6 +138,7 @@ mod tests {
         assert_eq!(Sample::of(&[]), None);
     }
 
+    /// 95% of 2,000 intervals hold the truth, though spreads and sizes differ.
     #[test]
     fn intervals_hold_what_they_promise() {
         let mut rng = ChaCha8Rng::seed_from_u64(1);

@@ -75,7 +75,7 @@ pub(super) fn command(words: &[String], config: Option<&str>) -> Result<(), Stri
 }
 
 /// `Name: value`. wrk drops any other form without a word.
-pub(super) fn header(header: &str) -> Result<(), String> {
+pub(crate) fn header(header: &str) -> Result<(), String> {
     let well_formed = header.split_once(": ").is_some_and(|(name, value)| {
         let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
         !name.is_empty()
