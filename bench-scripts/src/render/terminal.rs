@@ -1,9 +1,10 @@
 //! The table and the sentences at the end of a sweep.
 
-use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, presets};
+use comfy_table::{CellAlignment, ContentArrangement};
 
 use super::{lead, tables};
 use crate::findings::Findings;
+use crate::table;
 
 /// What the run says, a sentence a line.
 #[must_use]
@@ -15,15 +16,11 @@ pub fn terminal_sentences(findings: &Findings) -> String {
 #[must_use]
 pub fn terminal_table(findings: &Findings) -> String {
     let summary = tables::summary(findings);
-    let mut table = Table::new();
-    table
-        .load_style(presets::NOTHING.header_separator(LineStyle::none().fill('─').junction('─')))
-        .set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(
-        ["connections"]
-            .into_iter()
-            .chain(summary.columns.iter().map(|column| column.head)),
-    );
+    let heads = summary.columns.iter().map(|column| column.head);
+    let header: Vec<&str> = ["connections"].into_iter().chain(heads).collect();
+    let mut table = table::plain(&header);
+    // Whatever the terminal's width: a column that wraps is harder to read than a line that does.
+    table.set_content_arrangement(ContentArrangement::Disabled);
     for (position, group) in summary.groups.iter().enumerate() {
         if position > 0 {
             table.add_row([""]);

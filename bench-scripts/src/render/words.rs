@@ -208,7 +208,11 @@ pub(super) fn programs(run: &Run) -> Vec<Entry> {
     run.entrants
         .iter()
         .map(|binary| {
-            let mut facts = vec![shell_line(&binary.command)];
+            let mut command = binary.command.clone();
+            if !binary.foreign {
+                name_only(&mut command);
+            }
+            let mut facts = vec![shell_line(&command)];
             if binary.foreign {
                 facts.push("foreign: checked for status and length only".to_owned());
             }
@@ -321,11 +325,17 @@ pub(super) fn reproduction(run: &Run) -> String {
         words.push("--seed".to_owned());
         words.push(run.seed.to_string());
     }
-    if let Some(program) = words.first_mut() {
-        let name = program.rsplit('/').next().unwrap_or_default().to_owned();
-        *program = name;
-    }
+    name_only(&mut words);
     shell_line(&words)
+}
+
+/// Cuts the folder off the program: where somebody keeps our programs concerns no reader, and its hash says which it was.
+fn name_only(command: &mut [String]) {
+    if let Some(program) = command.first_mut()
+        && let Some((_, name)) = program.rsplit_once('/')
+    {
+        *program = name.to_owned();
+    }
 }
 
 fn load_generator(run: &Run) -> String {
