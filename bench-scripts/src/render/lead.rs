@@ -263,7 +263,7 @@ fn noise_floor(findings: &Findings) -> String {
             quantity::fine_percent(floor.rate_share),
             floor.entrant
         ),
-        None => "The noise floor was not measured: no entrant has valid cells under two names."
+        None => "The noise floor was not measured: that takes an entrant with valid cells under two names in two rounds or counts."
             .to_owned(),
     }
 }
