@@ -1,14 +1,13 @@
 //! `rungs serve`: one rung in the foreground, to be looked at with a browser.
 
+use std::net::Ipv4Addr;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use anyhow::Context;
+use rungs_response::DEFAULT_PORT;
 
 use crate::ladder;
-
-/// Where a rung listens by default: the article's port.
-const DEFAULT_ADDR: &str = "127.0.0.1:18470";
 
 /// Becomes the rung `name`, with `flags`. Returns only if that fails.
 ///
@@ -25,11 +24,16 @@ pub fn run(name: &str, flags: &[String]) -> anyhow::Result<()> {
     let program = ladder::program_of(name)?;
     eprintln!(
         "open http://{}/ in a browser; end with Ctrl-C",
-        listen_addr(flags).unwrap_or(DEFAULT_ADDR)
+        listen_addr(flags).map_or_else(default_addr, str::to_owned)
     );
     // The rung takes our place, so that signals, outputs and exit status are its own.
     Err(Command::new(&program).args(flags).exec())
         .with_context(|| format!("{} cannot be run", program.display()))
+}
+
+/// Where a rung listens by default.
+fn default_addr() -> String {
+    format!("{}:{DEFAULT_PORT}", Ipv4Addr::LOCALHOST)
 }
 
 /// The address of `--listen`, in either of its two forms.

@@ -95,7 +95,7 @@ impl Connection {
     }
 
     /// The client has shut its write side down. Whole requests that are here are still answered.
-    pub fn end_of_input(&mut self, _cx: &mut Context<'_>) {
+    pub fn end_of_input(&mut self) {
         self.ahead = Ahead::Nothing;
         self.settle();
     }
@@ -160,7 +160,7 @@ impl Connection {
 
     /// The server stops. Without a whole request head here the connection closes; a request in flight is finished, with
     /// `connection: close` if its answer has not begun.
-    pub fn shut_down(&mut self, _cx: &mut Context<'_>) {
+    pub fn shut_down(&mut self) {
         if self.ahead == Ahead::Requests {
             self.ahead = Ahead::LastRequest;
         }

@@ -60,11 +60,11 @@ impl Client {
     }
 
     pub fn fin(&mut self) {
-        self.call(Connection::end_of_input);
+        self.call(|connection, _| connection.end_of_input());
     }
 
     pub fn shut_down(&mut self) {
-        self.call(Connection::shut_down);
+        self.call(|connection, _| connection.shut_down());
     }
 
     pub fn next(&self) -> Next {

@@ -150,7 +150,7 @@ impl<S: Read + Write + AsFd> Session<S> {
 
     /// The server stops.
     pub(super) fn shut_down(&mut self, desk: &mut Desk) -> Flow {
-        self.http.shut_down(&mut desk.lend().0);
+        self.http.shut_down();
         self.say_and_go_on(desk)
     }
 
@@ -217,10 +217,10 @@ impl<S: Read + Write + AsFd> Session<S> {
     #[inline]
     fn receive(&mut self, desk: &mut Desk) -> io::Result<Option<Flow>> {
         let n = self.stream.read(&mut desk.input)?;
-        let (mut context, input) = desk.lend();
         if n == 0 {
-            self.http.end_of_input(&mut context);
+            self.http.end_of_input();
         } else {
+            let (mut context, input) = desk.lend();
             self.http.receive(&input[..n], &mut context);
         }
         self.send(desk)?;
