@@ -74,14 +74,20 @@ fn write_table(out: &mut String, table: &Table) -> fmt::Result {
     writeln!(out)?;
     for group in &table.groups {
         for row in &group.rows {
-            write!(out, "| {} |", group.connections)?;
-            for cell in row {
-                write!(out, " {} |", line(cell))?;
-            }
-            writeln!(out)?;
+            let cells = row.iter().map(String::as_str);
+            write_row(out, [group.connections.as_str()].into_iter().chain(cells))?;
         }
     }
     Ok(())
+}
+
+/// One row of a table.
+fn write_row<'a>(out: &mut String, cells: impl IntoIterator<Item = &'a str>) -> fmt::Result {
+    write!(out, "|")?;
+    for cell in cells {
+        write!(out, " {} |", line(cell))?;
+    }
+    writeln!(out)
 }
 
 fn write_invalid(out: &mut String, report: &Report) -> fmt::Result {
@@ -93,15 +99,14 @@ fn write_invalid(out: &mut String, report: &Report) -> fmt::Result {
     writeln!(out, "| entrant | connections | round | cell | reasons |")?;
     writeln!(out, "| --- | ---: | ---: | ---: | --- |")?;
     for row in rows {
-        writeln!(
-            out,
-            "| {} | {} | {} | {} | {} |",
-            line(&row.entrant),
-            row.connections,
-            row.round,
-            row.cell,
-            line(&row.reasons)
-        )?;
+        let cells = [
+            &row.entrant,
+            &row.connections,
+            &row.round,
+            &row.cell,
+            &row.reasons,
+        ];
+        write_row(out, cells.map(String::as_str))?;
     }
     Ok(())
 }
@@ -121,15 +126,14 @@ fn write_outliers(out: &mut String, report: &Report) -> fmt::Result {
     )?;
     writeln!(out, "| --- | ---: | ---: | ---: | ---: |")?;
     for row in rows {
-        writeln!(
-            out,
-            "| {} | {} | {} | {} | {} |",
-            line(&row.entrant),
-            row.connections,
-            row.round,
-            row.cell,
-            row.cost
-        )?;
+        let cells = [
+            &row.entrant,
+            &row.connections,
+            &row.round,
+            &row.cell,
+            &row.cost,
+        ];
+        write_row(out, cells.map(String::as_str))?;
     }
     Ok(())
 }
@@ -141,14 +145,7 @@ fn write_preflight(out: &mut String, report: &Report) -> fmt::Result {
         "| | subject | found | advice |\n| --- | --- | --- | --- |"
     )?;
     for row in words::preflight_rows(report.run) {
-        writeln!(
-            out,
-            "| {} | {} | {} | {} |",
-            row.level,
-            line(&row.subject),
-            line(&row.found),
-            line(&row.advice)
-        )?;
+        write_row(out, [row.level, &row.subject, &row.found, &row.advice])?;
     }
     Ok(())
 }
