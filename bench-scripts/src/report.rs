@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use crate::analyse::analyse;
 use crate::findings::Findings;
@@ -124,9 +125,6 @@ pub enum ReadError {
 /// When a file is missing, of another layout, or damaged.
 pub fn read(dir: &Path) -> Result<Record, ReadError> {
     let run = read_run(&dir.join(RUN_FILE))?;
-    let path = dir.join(CELLS_FILE);
-    let bytes = read_file(&path)?;
-    let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
     let labels: HashSet<&str> = run
         .matrix
         .entrants
@@ -134,47 +132,72 @@ pub fn read(dir: &Path) -> Result<Record, ReadError> {
         .map(|e| e.label.as_str())
         .collect();
     let mut seen = HashMap::new();
-    let mut cells = Vec::with_capacity(lines.len());
-    let mut torn_last_line = false;
-    for (position, line) in lines.iter().enumerate() {
+    let cells = read_lines(&dir.join(CELLS_FILE), "a cell", |cell: &Cell| {
+        let planned = &cell.planned;
+        if !labels.contains(planned.entrant.as_str()) {
+            let entrant = &planned.entrant;
+            return Err(format!(
+                "the entrant `{entrant}` is not in the matrix of {RUN_FILE}"
+            ));
+        }
+        let before = seen.insert(planned.index, (cell.attempt, cell.is_valid()));
+        if before.is_some_and(|(attempt, valid)| valid || attempt >= cell.attempt) {
+            return Err(format!("cell {} is there a second time", planned.index));
+        }
+        Ok(())
+    })?;
+    Ok(Record {
+        run,
+        cells: cells.records,
+        torn_last_line: cells.torn,
+    })
+}
+
+/// The records of a file that has one per line.
+struct Lines<T> {
+    records: Vec<T>,
+    /// True where the last line was not written to its end, and was left out.
+    torn: bool,
+}
+
+/// Reads a file that has a record per line, of `what`. `check` says what is wrong with one that can be read.
+fn read_lines<T: DeserializeOwned>(
+    path: &Path,
+    what: &str,
+    mut check: impl FnMut(&T) -> Result<(), String>,
+) -> Result<Lines<T>, ReadError> {
+    let bytes = read_file(path)?;
+    let mut records = Vec::new();
+    for (position, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
         let problem = |problem: String| ReadError::Line {
-            path: path.clone(),
+            path: path.to_owned(),
             line: position + 1,
             problem,
             remedy: "restore it, or take that line out",
         };
-        let cell: Cell = match serde_json::from_slice(line) {
-            Ok(cell) => cell,
+        match serde_json::from_slice(line) {
+            Ok(record) => {
+                check(&record).map_err(problem)?;
+                records.push(record);
+            }
             // Only the last line can be without its end.
             Err(_) if !line.ends_with(b"\n") => {
-                torn_last_line = true;
-                break;
+                return Ok(Lines {
+                    records,
+                    torn: true,
+                });
             }
             Err(error) => {
                 return Err(problem(format!(
-                    "not the record of a cell: {}",
+                    "not the record of {what}: {}",
                     cause(&error)
                 )));
             }
-        };
-        let planned = &cell.planned;
-        if !labels.contains(planned.entrant.as_str()) {
-            let entrant = &planned.entrant;
-            return Err(problem(format!(
-                "the entrant `{entrant}` is not in the matrix of {RUN_FILE}"
-            )));
         }
-        let before = seen.insert(planned.index, (cell.attempt, cell.is_valid()));
-        if before.is_some_and(|(attempt, valid)| valid || attempt >= cell.attempt) {
-            let index = planned.index;
-            return Err(problem(format!("cell {index} is there a second time")));
-        }
-        cells.push(cell);
     }
-    Ok(Record {
-        run,
-        cells,
-        torn_last_line,
+    Ok(Lines {
+        records,
+        torn: false,
     })
 }
 

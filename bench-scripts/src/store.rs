@@ -6,6 +6,8 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use serde::Serialize;
+use serde::de::IgnoredAny;
 use sha2::{Digest, Sha256};
 
 use crate::record::{Cell, Run};
@@ -13,6 +15,9 @@ use crate::report::{self, CELLS_FILE, RUN_FILE, Record};
 
 /// The folder of runs whose place was not given.
 const RESULTS: &str = "results";
+
+/// The files that hold a record per line.
+const LOGS: [&str; 1] = [CELLS_FILE];
 
 /// The directory of one run, open for writing and locked against other sweeps. A new one that holds no cell when it is
 /// dropped takes itself back.
@@ -118,9 +123,10 @@ impl Store {
     ///
     /// [`StoreError`].
     pub fn go_on(&mut self, record: &Record) -> Result<(), StoreError> {
-        let path = self.dir.join(CELLS_FILE);
-        end_last_line(&mut self.cells, &path, record.torn_last_line)
-            .map_err(|error| unwritable(&path, error))?;
+        for file in LOGS {
+            let path = self.dir.join(file);
+            end_last_line(&path).map_err(|error| unwritable(&path, error))?;
+        }
         self.write_run(&record.run)
     }
 
@@ -148,12 +154,8 @@ impl Store {
     ///
     /// [`StoreError`].
     pub fn append(&mut self, cell: &Cell) -> Result<(), StoreError> {
-        let mut write = || {
-            // One write, so that a crash tears the last line at most.
-            self.cells.write_all(&line(serde_json::to_vec(cell))?)?;
-            self.cells.sync_data()
-        };
-        let written = write().map_err(|error| unwritable(&self.dir.join(CELLS_FILE), error));
+        let path = self.dir.join(CELLS_FILE);
+        let written = write_line(&mut self.cells, cell).map_err(|error| unwritable(&path, error));
         if !self.is_kept && self.is_latest {
             point_latest_to(&self.dir);
         }
@@ -200,19 +202,31 @@ fn open_cells(dir: &Path) -> Result<File, StoreError> {
     }
 }
 
-/// Lets cells.jsonl end with the end of a line: cuts off a torn one, and ends a whole one.
-fn end_last_line(cells: &mut File, path: &Path, torn: bool) -> io::Result<()> {
-    let bytes = fs::read(path)?;
-    if bytes.is_empty() || bytes.ends_with(b"\n") {
+/// Lets a file of records end with the end of a line: cuts off a torn one, and ends a whole one. No file is no line.
+fn end_last_line(path: &Path) -> io::Result<()> {
+    let bytes = match fs::read(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        bytes => bytes?,
+    };
+    let begin = bytes.iter().rposition(|byte| *byte == b'\n');
+    let begin = begin.map_or(0, |end| end + 1);
+    if begin == bytes.len() {
         return Ok(());
     }
-    if torn {
-        let whole = bytes.iter().rposition(|byte| *byte == b'\n');
-        cells.set_len(whole.map_or(0, |end| end as u64 + 1))?;
+    let mut file = File::options().append(true).open(path)?;
+    if serde_json::from_slice::<IgnoredAny>(&bytes[begin..]).is_ok() {
+        file.write_all(b"\n")?;
     } else {
-        cells.write_all(b"\n")?;
+        file.set_len(begin as u64)?;
     }
-    cells.sync_data()
+    file.sync_data()
+}
+
+/// Appends a record as a line, and has it on disk when it returns.
+fn write_line(file: &mut File, record: &impl Serialize) -> io::Result<()> {
+    // One write, so that a crash tears the last line at most.
+    file.write_all(&line(serde_json::to_vec(record))?)?;
+    file.sync_data()
 }
 
 /// Writes a file as a whole or not at all: whatever happens, `path` holds its old content or all of the new one.
