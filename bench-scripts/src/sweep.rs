@@ -75,7 +75,7 @@ pub fn run(options: Options, interrupt: &Interrupt) -> anyhow::Result<Outcome> {
         return Ok(nothing_kept());
     }
     let matrix = &setup.run.matrix;
-    let loading = Duration::from_secs(u64::from(matrix.warmup_s + matrix.duration_s));
+    let loading = matrix.warmup() + matrix.duration();
     let overhead = overhead(loading * u32::try_from(tally.attempts())?, begun.elapsed());
     note(format_args!(
         "{} in all, {:.0}% of it outside warm-ups and windows",
@@ -140,8 +140,8 @@ fn measure(
     let bench = Bench {
         generator: &setup.wrk,
         request: &setup.request,
-        warmup: Duration::from_secs(matrix.warmup_s.into()),
-        duration: Duration::from_secs(matrix.duration_s.into()),
+        warmup: matrix.warmup(),
+        duration: matrix.duration(),
         cpus: &cpus,
         interrupt,
     };

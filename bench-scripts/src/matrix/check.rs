@@ -132,10 +132,9 @@ pub(super) fn status(status: u16) -> Result<(), String> {
     }
 }
 
-/// Whole seconds, since wrk takes no fractions; `least` is 0 or 1.
-pub(super) fn seconds(text: &str, least: u32) -> Result<u32, String> {
-    let duration: Duration = humantime::parse_duration(text)
-        .map_err(|_| format!("{text:?} is not a duration: write it such as \"2s\" or \"1m\""))?;
+/// Whole seconds, since wrk takes no fractions.
+pub(super) fn seconds(text: &str) -> Result<u32, String> {
+    let duration = duration(text)?;
     if duration.subsec_nanos() != 0 {
         return Err(format!(
             "{text} has a fraction: whole seconds are allowed, since wrk takes no others"
@@ -143,8 +142,28 @@ pub(super) fn seconds(text: &str, least: u32) -> Result<u32, String> {
     }
     u32::try_from(duration.as_secs())
         .ok()
-        .filter(|&seconds| (least..=86_400).contains(&seconds))
-        .ok_or_else(|| {
-            format!("{text} is out of range: at least {least}s and at most 1day are allowed")
-        })
+        .filter(|&seconds| seconds > 0 && duration <= LONGEST)
+        .ok_or_else(|| format!("{text} is out of range: at least 1s and at most 1day are allowed"))
+}
+
+/// The length of a warm-up, in seconds: wrk looks ten times a second whether it is to end.
+pub(super) fn tenths(text: &str) -> Result<f64, String> {
+    let duration = duration(text)?;
+    if duration.as_nanos() % 100_000_000 != 0 {
+        return Err(format!(
+            "{text} is not in steps of 100ms: wrk ends a load no finer than that"
+        ));
+    }
+    if duration > LONGEST {
+        return Err(format!("{text} is out of range: at most 1day is allowed"));
+    }
+    Ok(duration.as_secs_f64())
+}
+
+/// The longest time that is no slip of the pen.
+const LONGEST: Duration = Duration::from_secs(86_400);
+
+fn duration(text: &str) -> Result<Duration, String> {
+    humantime::parse_duration(text)
+        .map_err(|_| format!("{text:?} is not a duration: write it such as \"2s\" or \"1m\""))
 }
