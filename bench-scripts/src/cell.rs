@@ -9,10 +9,11 @@ use crate::interrupt::{Interrupt, Interrupted};
 use crate::load::{Job, LoadError, LoadGenerator, LoadRun};
 use crate::matrix::Entrant;
 use crate::observe::cgroup::CpuGroup;
+use crate::observe::core_to_core;
 use crate::observe::net::{self, Sockets};
 use crate::observe::threads::ProcessGroup;
 use crate::observe::{self, Edge, Watch};
-use crate::record::{self, Cell, Load, PlannedCell, Reason, Spent, Validity};
+use crate::record::{self, Cell, CoreToCore, Load, PlannedCell, Reason, Spent, Validity};
 use crate::server::{Counters, Launch, Server};
 
 /// The share of the load's time by which all connections must be established.
@@ -40,6 +41,8 @@ pub struct Bench<'a> {
     pub duration: Duration,
     /// The CPUs that either side may use.
     pub cpus: &'a [u32],
+    /// One CPU of either side, whose distance is measured.
+    pub ends: Option<(u32, u32)>,
     /// Raised by Ctrl-C.
     pub interrupt: &'a Interrupt,
 }
@@ -153,7 +156,9 @@ impl Bench<'_> {
         measured.spent.warmup_us = micros(begin);
 
         let begin = Instant::now();
+        let before_ns = self.core_to_core_ns();
         let (window, load) = self.load(&mut server, processes, planned)?;
+        let after_ns = self.core_to_core_ns();
         let load = measured.load.insert(load);
         measured.spent.load_us = micros(begin);
 
@@ -162,7 +167,14 @@ impl Bench<'_> {
         let counters = window.last.counters.zip(window.first.counters);
         let workers = counters.map(|(last, first)| last.since(&first));
         measured.client = Some(client);
-        let system = measured.system.insert(system);
+        let ends = before_ns.zip(after_ns);
+        let system = measured.system.insert(record::System {
+            core_to_core: ends.map(|(before_ns, after_ns)| CoreToCore {
+                before_ns,
+                after_ns,
+            }),
+            ..system
+        });
         let requests_in_life = server.stop()?.as_ref().map(Counters::requests);
         let server = measured.server.insert(record::Server {
             usage,
@@ -182,6 +194,12 @@ impl Bench<'_> {
             server,
             system,
         }))
+    }
+
+    /// How far apart the two sides' CPUs are now, while nothing runs on them.
+    fn core_to_core_ns(&self) -> Option<f64> {
+        let (server, client) = self.ends?;
+        core_to_core::round_trip_ns(server, client)
     }
 
     fn job(&self, server: &Server, planned: &PlannedCell, duration: Duration) -> Job {

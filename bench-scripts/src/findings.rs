@@ -22,6 +22,8 @@ pub struct Findings {
     pub ceilings: Vec<Ceiling>,
     /// How far one server, entered twice, lay from itself; none where the matrix enters none twice, or too little was valid.
     pub noise_floor: Option<NoiseFloor>,
+    /// How far apart the CPUs of the two sides were; none where it was not measured.
+    pub core_to_core: Option<CoreToCoreFindings>,
     /// How the machine's speed changed over the run; none without valid cells of a control in two blocks.
     pub drift: Option<Drift>,
     /// Cells far off the others of their point. They stay in every figure.
@@ -46,6 +48,26 @@ pub struct NoiseFloor {
     pub cost_share: f64,
     /// Rate: the same.
     pub rate_share: f64,
+}
+
+/// How far apart the CPUs of server and load generator were, and what that did to costs.
+///
+/// A distance is what a cache line takes from one CPU to the other and back, the mean of just before and just after a load. A
+/// hypervisor may run two CPUs on cores that share a cache, and later on cores that do not.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct CoreToCoreFindings {
+    /// Median over valid cells, ns. Costs are corrected to it.
+    pub median_ns: f64,
+    /// Of the nearest cell, ns.
+    pub least_ns: f64,
+    /// Of the farthest cell, ns.
+    pub most_ns: f64,
+    /// Valid cells between whose two looks the distance changed.
+    pub moved: u64,
+    /// By what share a request costs more at the largest distance than at the least, whatever the server (0.3 for 30%). None where too
+    /// few cells of one point differ in distance: then nothing is corrected.
+    pub cost_growth: Option<f64>,
 }
 
 /// How the machine's speed changed over the run, as the control's cost shows it.
@@ -223,7 +245,7 @@ pub struct Point {
     pub cost: Option<CostFindings>,
     /// Server CPU time of one request as measured, µs: at whatever speed the machine had at the time.
     pub cost_as_measured_us: Option<Spread>,
-    /// The cost over the control's cost in the same block; as many samples as blocks where both cells are valid.
+    /// The cost over the control's cost in the same block, both corrected to the same distance of CPUs; as many samples as blocks where both cells are valid.
     pub cost_to_control: Option<Spread>,
     /// 95% intervals of the medians above.
     pub intervals: Intervals,
@@ -298,7 +320,7 @@ pub struct InvalidCell {
 
 /// Server CPU time of one request, µs, corrected for the machine's drift.
 ///
-/// Each cell's cost is multiplied by the control's median cost over blocks and divided by the control's cost in the
+/// First each cell's cost is corrected to the run's usual distance of CPUs ([`CoreToCoreFindings`]). Then it is multiplied by the control's median cost over blocks and divided by the control's cost in the
 /// cell's own block. So entrants compare in µs as they do by [`Point::cost_to_control`], though a neighbour slowed the
 /// machine down in some rounds. A control's own cost is left as measured; so is every cost where no block has a control.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]

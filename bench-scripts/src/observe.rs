@@ -4,6 +4,7 @@
 //! last one shortly before the load ends, so that the cost of closing them is.
 
 pub mod cgroup;
+pub mod core_to_core;
 pub mod cpu;
 pub mod net;
 pub mod threads;
@@ -80,6 +81,7 @@ pub fn between(first: &Edge, last: &Edge) -> (Usage, Usage, System) {
         listen_overflows: last.listen_overflows.saturating_sub(first.listen_overflows),
         retransmits: last.retransmits.saturating_sub(first.retransmits),
         other_cpu_us: cpu.busy_us().saturating_sub(server.cpu_us + client.cpu_us),
+        core_to_core: None,
     };
     (server, client, system)
 }

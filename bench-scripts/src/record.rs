@@ -443,6 +443,21 @@ pub struct System {
     pub retransmits: u64,
     /// CPU time used by processes that belong neither to the server nor to the load, µs.
     pub other_cpu_us: u64,
+    /// How far apart the server's CPU and the load generator's were; none where that cannot be told.
+    #[serde(default)]
+    pub core_to_core: Option<CoreToCore>,
+}
+
+/// What a cache line took from the server's CPU to the load generator's and back, while neither ran.
+///
+/// Of several CPUs it is the first of each side; where nothing is pinned, the first and the last of all.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct CoreToCore {
+    /// Just before the measured load, ns.
+    pub before_ns: f64,
+    /// Just after it, ns.
+    pub after_ns: f64,
 }
 
 /// Where a cell's wall time went, µs.

@@ -143,6 +143,11 @@ fn measure(
         warmup: matrix.warmup(),
         duration: matrix.duration(),
         cpus: &cpus,
+        ends: cpu_plan
+            .server
+            .first()
+            .copied()
+            .zip(cpu_plan.client.last().copied()),
         interrupt,
     };
     let mut progress = Progress::new(left.len(), plan::cell_time(matrix));

@@ -4,7 +4,7 @@ use super::intervals::{LogInterval, Noise};
 use super::logs::{Blocks, Logs};
 use super::noise::{self, Group};
 use super::spread::spread;
-use super::{Index, control_of, ties, total_cost};
+use super::{Distance, Index, control_of, ties};
 use crate::findings::{
     Bound, Comparisons, Drift, EntrantFindings, Interval, Intervals, NoiseFloor, Outlier, Point,
     Spread,
@@ -33,10 +33,10 @@ struct Figure {
 }
 
 impl<'a> Estimates<'a> {
-    pub(super) fn new(run: &'a Run, index: &Index) -> Self {
+    pub(super) fn new(run: &'a Run, index: &Index, distance: &Distance) -> Self {
         Self {
             run,
-            cost: Figure::new(run, index, total_cost),
+            cost: Figure::new(run, index, |cell| distance.total_cost(cell)),
             rate: Figure::new(run, index, Cell::requests_per_minute),
         }
     }
@@ -145,7 +145,7 @@ impl<'a> Estimates<'a> {
 }
 
 impl Figure {
-    fn new(run: &Run, index: &Index, figure: fn(&Cell) -> Option<f64>) -> Self {
+    fn new(run: &Run, index: &Index, figure: impl Fn(&Cell) -> Option<f64>) -> Self {
         let logs = Logs::new(&run.matrix, index, figure);
         let entrants = &run.matrix.entrants;
         let control_position = |entrant: &Entrant| {

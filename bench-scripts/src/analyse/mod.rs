@@ -4,6 +4,7 @@
 //! which cancels whatever changed between blocks (a neighbour on the machine, a clock that throttles).
 
 mod bound;
+mod distance;
 mod estimates;
 mod intervals;
 mod logs;
@@ -25,6 +26,7 @@ use crate::matrix::{Entrant, Program};
 use crate::record::{Cell, Cost, Latency, Run, Server, Usage};
 
 use bound::{Sides, bound_by};
+pub(crate) use distance::Distance;
 use estimates::Estimates;
 use spread::{spread, spread_of};
 
@@ -34,9 +36,10 @@ use spread::{spread, spread_of};
 #[must_use]
 pub fn analyse(run: &Run, cells: &[Cell]) -> Findings {
     let index = Index::new(cells);
-    let estimates = Estimates::new(run, &index);
+    let distance = Distance::learn(cells);
+    let estimates = Estimates::new(run, &index, &distance);
     let entrants: Vec<EntrantFindings> = (0..run.matrix.entrants.len())
-        .map(|position| entrant_findings(run, &index, &estimates, position))
+        .map(|position| entrant_findings(run, &index, &distance, &estimates, position))
         .collect();
     let noise_floor = estimates.noise_floor();
     Findings {
@@ -49,6 +52,7 @@ pub fn analyse(run: &Run, cells: &[Cell]) -> Findings {
             valid: cells.iter().filter(|cell| cell.is_valid()).count() as u64,
         },
         ceilings: ceilings(&entrants),
+        core_to_core: distance.findings(),
         drift: estimates.drift(),
         outliers: estimates.outliers(&index),
         comparisons: estimates.comparisons(noise_floor.as_ref(), &entrants),
@@ -90,6 +94,7 @@ impl<'a> Index<'a> {
 fn entrant_findings(
     run: &Run,
     index: &Index,
+    distance: &Distance,
     estimates: &Estimates,
     position: usize,
 ) -> EntrantFindings {
@@ -104,7 +109,7 @@ fn entrant_findings(
             let group = index.group(&entrant.label, connections);
             let control_group =
                 control.map_or(&[][..], |control| index.group(&control.label, connections));
-            let mut point = point(run, entrant, connections, group, control_group);
+            let mut point = point(run, distance, entrant, connections, group, control_group);
             point.intervals = estimates.intervals(position, count, &point);
             point.bound_by = bound_by(&sides(run, entrant, &point), group);
             point
@@ -156,13 +161,15 @@ fn sides<'a>(run: &'a Run, entrant: &Entrant, point: &Point) -> Sides<'a> {
 /// A point's medians; its intervals and its bound follow from them.
 fn point(
     run: &Run,
+    distance: &Distance,
     entrant: &Entrant,
     connections_asked: u32,
     group: &[&Cell],
     control: &[&Cell],
 ) -> Point {
     let valid: Vec<&Cell> = group.iter().copied().filter(|c| c.is_valid()).collect();
-    let drift = Drift::new(entrant, control);
+    let total_cost = |cell: &Cell| distance.total_cost(cell);
+    let drift = Drift::new(entrant, by_block(control, total_cost));
     Point {
         connections_asked,
         connections: group
@@ -176,8 +183,8 @@ fn point(
             .collect(),
         requests_per_minute: spread_of(&valid, Cell::requests_per_minute),
         rate_to_control: block_ratio(&valid, control, Cell::requests_per_minute),
-        cost: cost_findings(&valid, &drift),
-        cost_as_measured_us: spread_of(&valid, total_cost),
+        cost: cost_findings(&valid, distance, &drift),
+        cost_as_measured_us: spread_of(&valid, |cell| cell.cost().map(Cost::total_us)),
         cost_to_control: block_ratio(&valid, control, total_cost),
         latency: latency_findings(&valid),
         resources: resource_findings(run, &entrant.label, &valid),
@@ -204,10 +211,6 @@ fn invalid_cell(cell: &Cell) -> InvalidCell {
         latency_p50_us: latency(|l| l.p50_us),
         latency_p99_us: latency(|l| l.p99_us),
     }
-}
-
-fn total_cost(cell: &Cell) -> Option<f64> {
-    cell.cost().map(Cost::total_us)
 }
 
 /// A figure of valid cells, by block.
@@ -244,8 +247,8 @@ enum Drift {
 }
 
 impl Drift {
-    fn new(entrant: &Entrant, control: &[&Cell]) -> Self {
-        let by_block = by_block(control, total_cost);
+    /// From the control's cost in each block.
+    fn new(entrant: &Entrant, by_block: HashMap<u32, f64>) -> Self {
         match spread(by_block.values().copied()) {
             Some(costs) if !entrant.control => Self::Known {
                 by_block,
@@ -267,10 +270,10 @@ impl Drift {
     }
 }
 
-fn cost_findings(valid: &[&Cell], drift: &Drift) -> Option<CostFindings> {
+fn cost_findings(valid: &[&Cell], distance: &Distance, drift: &Drift) -> Option<CostFindings> {
     let corrected = |part: fn(Cost) -> f64| {
         spread_of(valid, |cell| {
-            Some(part(cell.cost()?) * drift.correction(cell)?)
+            Some(part(distance.cost(cell)?) * drift.correction(cell)?)
         })
     };
     Some(CostFindings {

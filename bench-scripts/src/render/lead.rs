@@ -46,6 +46,7 @@ pub(super) fn sentences(findings: &Findings) -> Vec<String> {
     sentences.extend(distances(findings));
     sentences.extend(bounds(findings));
     sentences.push(noise_floor(findings));
+    sentences.extend(core_to_core(findings));
     sentences.extend(drift(findings));
     sentences.extend(outliers(findings));
     sentences
@@ -266,6 +267,19 @@ fn noise_floor(findings: &Findings) -> String {
         None => "The noise floor was not measured: that takes an entrant with valid cells under two names in two rounds or counts."
             .to_owned(),
     }
+}
+
+/// What the distance of the two sides' CPUs did; nothing where it did not change.
+fn core_to_core(findings: &Findings) -> Option<String> {
+    let distance = findings.core_to_core?;
+    let growth = distance.cost_growth?;
+    let nanoseconds = |ns: f64| quantity::whole(ns.round() as u64);
+    Some(format!(
+        "The CPUs of server and load generator were not always equally far apart: a cache line took {} to {} ns there and back. At the          largest distance a request costs {} more than at the least, whatever the server: costs are corrected for that.",
+        nanoseconds(distance.least_ns),
+        nanoseconds(distance.most_ns),
+        quantity::fine_percent(growth)
+    ))
 }
 
 fn drift(findings: &Findings) -> Option<String> {

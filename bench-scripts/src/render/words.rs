@@ -273,13 +273,19 @@ pub(super) fn definitions() -> Vec<Entry> {
         ("ceiling", "what the load generator reaches against null in this very sweep"),
         (
             "cost",
-            "CPU time of the server per request, in user space and in the kernel, µs, corrected for the machine's drift: times \
-             null's median cost, over null's cost in the same block. As measured it is in cells.csv",
+            "CPU time of the server per request, in user space and in the kernel, µs, corrected for the machine: for the distance of \
+             the two sides' CPUs where that changed, and for drift, times null's median cost, over null's cost in the same block. As \
+             measured it is in cells.csv",
         ),
         (
             "95% interval",
             "Student's t over blocks, of logarithms, with variances drawn towards what is typical of the run; docs/method.md \
              says how, and why",
+        ),
+        (
+            "distance of CPUs",
+            "what a cache line takes from the server's CPU to the load generator's and back, measured just before and after each \
+             load. CPUs of a virtual machine may share a cache at one time and not at another",
         ),
         (
             "noise floor",
