@@ -1,13 +1,14 @@
 //! What a run's cells say with what certainty: intervals, noise floor, ties, drift, outliers.
 
 use super::intervals::{LogInterval, Noise, Sample};
-use super::logs::Logs;
+use super::logs::{Blocks, Logs};
 use super::noise::{self, Group};
+use super::scaling::{self, Worse};
 use super::spread::spread;
 use super::{Index, control_of, ties, total_cost};
 use crate::findings::{
     Bound, Comparisons, Drift, EntrantFindings, Interval, Intervals, NoiseFloor, Outlier, Point,
-    Spread,
+    Scaling, Spread,
 };
 use crate::matrix::Entrant;
 use crate::record::{Cell, Run};
@@ -102,6 +103,27 @@ impl<'a> Estimates<'a> {
         })
     }
 
+    /// How each entrant's figures run over connections.
+    pub(super) fn scalings(&self, index: &Index) -> Vec<Scaling> {
+        let matrix = &self.run.matrix;
+        let sustained = Logs::new(matrix, index, Cell::sustained_per_minute);
+        let points = |blocks: &dyn Fn(usize, usize) -> Blocks| -> Vec<Vec<(u32, Blocks)>> {
+            let of_entrant = |entrant| {
+                let counts = matrix.connections.iter().enumerate();
+                let point =
+                    |(count, connections): (usize, &u32)| (*connections, blocks(entrant, count));
+                counts.map(point).collect()
+            };
+            (0..matrix.entrants.len()).map(of_entrant).collect()
+        };
+        let rates = points(&|entrant, count| sustained.point(entrant, count).clone());
+        let costs = points(&|entrant, count| self.cost.to_control(entrant, count));
+        let rate = scaling::curves(&rates, Worse::Less);
+        let cost = scaling::curves(&costs, Worse::More);
+        let curves = rate.into_iter().zip(cost);
+        curves.map(|(rate, cost)| Scaling { rate, cost }).collect()
+    }
+
     /// Compares the contestants; `findings` tell what limits their rates.
     pub(super) fn comparisons(
         &self,
@@ -173,6 +195,14 @@ impl Figure {
         new.direct = Noise::learn(&direct, 1.0);
         new.ratio = Noise::learn(&ratio, 1.0).or(equals);
         new
+    }
+
+    /// The ratio to the control; of a control, the figure as measured.
+    fn to_control(&self, entrant: usize, count: usize) -> Blocks {
+        match self.controls[entrant] {
+            Some(control) => self.logs.ratio(entrant, control, count),
+            None => self.logs.point(entrant, count).clone(),
+        }
     }
 
     /// Every entrant that has a control, with it, at each connection count.

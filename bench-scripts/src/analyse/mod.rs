@@ -4,10 +4,15 @@
 //! which cancels whatever changed between blocks (a neighbour on the machine, a clock that throttles).
 
 mod bound;
+mod crossings;
+mod decline;
 mod estimates;
 mod intervals;
 mod logs;
 mod noise;
+mod paired;
+mod scaling;
+mod segmented;
 #[cfg(test)]
 mod simulation;
 mod spread;
@@ -19,7 +24,7 @@ use std::collections::HashMap;
 
 use crate::findings::{
     Ceiling, CellCounts, CostFindings, EntrantFindings, Findings, Interval, Intervals, InvalidCell,
-    LatencyFindings, Point, ResourceFindings, Role, Spread,
+    LatencyFindings, Point, ResourceFindings, Role, Scaling, Spread,
 };
 use crate::matrix::{Entrant, Program};
 use crate::record::{Cell, Cost, Latency, Run, Server, Usage};
@@ -35,10 +40,14 @@ use spread::{spread, spread_of};
 pub fn analyse(run: &Run, cells: &[Cell]) -> Findings {
     let index = Index::new(cells);
     let estimates = Estimates::new(run, &index);
-    let entrants: Vec<EntrantFindings> = (0..run.matrix.entrants.len())
-        .map(|position| entrant_findings(run, &index, &estimates, position))
+    let scalings = estimates.scalings(&index);
+    let entrants: Vec<EntrantFindings> = scalings
+        .into_iter()
+        .enumerate()
+        .map(|(position, scaling)| entrant_findings(run, &index, &estimates, position, scaling))
         .collect();
     let noise_floor = estimates.noise_floor();
+    let comparisons = estimates.comparisons(noise_floor.as_ref(), &entrants);
     Findings {
         schema: run.schema,
         matrix: run.matrix.name.clone(),
@@ -51,7 +60,8 @@ pub fn analyse(run: &Run, cells: &[Cell]) -> Findings {
         ceilings: ceilings(&entrants),
         drift: estimates.drift(),
         outliers: estimates.outliers(&index),
-        comparisons: estimates.comparisons(noise_floor.as_ref(), &entrants),
+        crossings: crossings::of(&comparisons),
+        comparisons,
         noise_floor,
         entrants,
     }
@@ -92,10 +102,11 @@ fn entrant_findings(
     index: &Index,
     estimates: &Estimates,
     position: usize,
+    scaling: Scaling,
 ) -> EntrantFindings {
     let entrant = &run.matrix.entrants[position];
     let control = control_of(run, entrant);
-    let points = run
+    let points: Vec<Point> = run
         .matrix
         .connections
         .iter()
@@ -124,6 +135,8 @@ fn entrant_findings(
             Program::Foreign { .. } => Role::Foreign,
         },
         compared_with: control.map(|control| control.label.clone()),
+        scaling,
+        decline: decline::of(run, index, entrant, &points),
         points,
     }
 }
@@ -294,11 +307,7 @@ fn latency_findings(valid: &[&Cell]) -> Option<LatencyFindings> {
 }
 
 fn resource_findings(run: &Run, label: &str, valid: &[&Cell]) -> Option<ResourceFindings> {
-    let threads = run
-        .entrants
-        .iter()
-        .find(|binary| binary.label == label)
-        .and_then(|binary| binary.threads);
+    let threads = threads_of(run, label);
     let of_server = |figure: &dyn Fn(&Cell, &Server) -> Option<f64>| {
         spread_of(valid, |cell| figure(cell, cell.server.as_ref()?))
     };
@@ -319,7 +328,20 @@ fn resource_findings(run: &Run, label: &str, valid: &[&Cell]) -> Option<Resource
             let events: u64 = workers.iter().map(|w| w.events).sum::<Option<u64>>()?;
             (wakeups > 0).then(|| events as f64 / wakeups as f64)
         }),
+        run_delay_us_per_request: of_server(&|cell, s| {
+            Some(s.usage.run_delay_us as f64 / cell.requests_in_window()?)
+        }),
+        retransmits_per_1000_requests: of_server(&|cell, _| {
+            Some(1000.0 * cell.system?.retransmits as f64 / cell.requests_in_window()?)
+        }),
+        listen_overflows: of_server(&|cell, _| Some(cell.system?.listen_overflows as f64)),
     })
+}
+
+/// Threads that an entrant's server was started with; none where it is not known.
+fn threads_of(run: &Run, label: &str) -> Option<u32> {
+    let mut binaries = run.entrants.iter();
+    binaries.find(|binary| binary.label == label)?.threads
 }
 
 fn client_busy_share(run: &Run, cell: &Cell) -> Option<f64> {
@@ -330,12 +352,15 @@ fn client_busy_share(run: &Run, cell: &Cell) -> Option<f64> {
     )
 }
 
-/// Time on CPU over the time of the CPUs that so many threads can use of a set; all of the set where the number of
-/// threads is not known.
+/// Time on CPU over the time of the CPUs that could be used.
 fn busy_share(usage: &Usage, cpus: &[u32], threads: Option<u32>) -> Option<f64> {
-    let usable = threads.map_or(cpus.len(), |threads| cpus.len().min(threads as usize));
-    let available_us = usage.window_us as f64 * usable as f64;
+    let available_us = usage.window_us as f64 * usable(cpus, threads) as f64;
     (available_us > 0.0).then(|| usage.cpu_us as f64 / available_us)
+}
+
+/// How many CPUs of a set so many threads can use; all of the set where the number of threads is not known.
+fn usable(cpus: &[u32], threads: Option<u32>) -> usize {
+    threads.map_or(cpus.len(), |threads| cpus.len().min(threads as usize))
 }
 
 fn ceilings(entrants: &[EntrantFindings]) -> Vec<Ceiling> {

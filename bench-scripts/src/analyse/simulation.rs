@@ -48,7 +48,7 @@ fn spread_at(count: usize) -> f64 {
     [0.04, 0.05, 0.055, 0.06, 0.07][count]
 }
 
-fn normal(rng: &mut ChaCha8Rng) -> f64 {
+pub(super) fn normal(rng: &mut ChaCha8Rng) -> f64 {
     // Box and Muller, "A note on the generation of random normal deviates" (1958).
     let (u, v): (f64, f64) = (rng.random(), rng.random());
     (-2.0 * (1.0 - u).ln()).sqrt() * (std::f64::consts::TAU * v).cos()

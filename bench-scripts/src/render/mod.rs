@@ -1,6 +1,8 @@
 //! Renderings of a run: an exporter per file.
 
 mod cells_csv;
+mod decline_tables;
+mod decline_words;
 mod findings_json;
 mod lead;
 mod pictures;

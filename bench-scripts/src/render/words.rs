@@ -53,10 +53,7 @@ pub(super) fn headline(run: &Run) -> String {
             quantity::whole(u64::from(*last))
         ),
     };
-    let rounds = match matrix.rounds {
-        1 => "one round".to_owned(),
-        rounds => format!("{rounds} rounds"),
-    };
+    let rounds = quantity::rounds(matrix.rounds);
     let repeats = matrix
         .entrants
         .iter()

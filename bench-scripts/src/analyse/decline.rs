@@ -1,0 +1,267 @@
+//! What a request takes longer at the highest connection count, taken apart.
+//!
+//! A CPU second is spent by the server, by the load generator, by others, or by nobody. So the time of all CPUs that the two sides
+//! can use, over the requests of the window, is the sum of a few parts, and what it grows by is the sum of what they grow by. Both
+//! ends are cells of one block: differences are taken inside it, and summarised over blocks.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::paired::{chance_of, mean_of, ratio_of};
+use super::spread::mean;
+use super::{Index, by_block, control_of, threads_of, usable};
+use crate::findings::{
+    Added, AddedPart, Bound, Critical, Decline, Estimate, Interval, Part, Point, Side,
+};
+use crate::holm::holm;
+use crate::matrix::Entrant;
+use crate::record::{Cell, CpuPlan, Run};
+
+/// Chance of beginning the decline at a count whose rate is not truly above the lowest count's.
+const FALSE_STARTS: f64 = 0.05;
+
+/// A rate of a cell.
+type Rate = fn(&Cell) -> Option<f64>;
+
+const PINNED: &[Part] = &[
+    Part::ServerUser,
+    Part::ServerKernel,
+    Part::ServerWaiting,
+    Part::Client,
+    Part::ClientWaiting,
+];
+
+const SHARED: &[Part] = &[
+    Part::ServerUser,
+    Part::ServerKernel,
+    Part::Client,
+    Part::Others,
+    Part::Idle,
+];
+
+const SERVER: &[Part] = &[Part::ServerUser, Part::ServerKernel];
+
+/// The decline of one entrant; none where its matrix has one count, where no block has both ends valid, and where the highest count's
+/// rate is the best.
+pub(super) fn of(run: &Run, index: &Index, entrant: &Entrant, points: &[Point]) -> Option<Decline> {
+    let from = start(index, entrant, points)?;
+    let to = points.last()?;
+    if from == to.connections_asked {
+        return None;
+    }
+    let ends = (from, to.connections_asked);
+    let change_of = |rate: Rate| change(&logs(index, &entrant.label, ends, rate));
+    let control = control_of(run, entrant)
+        .filter(|_| !entrant.control)
+        .map(|control| Ends::new(run, index, control, ends));
+    let times = Times {
+        ends: Ends::new(run, index, entrant, ends),
+        control,
+    };
+    let all = times.ends.parts;
+    let total = times.added(all)?;
+    Some(Decline {
+        from_connections_asked: from,
+        to_connections_asked: to.connections_asked,
+        blocks: times.ends.blocks.len() as u64,
+        rate_change: change_of(Cell::sustained_per_minute)?,
+        opening_change: change_of(|cell| {
+            Some(cell.requests_per_minute()? / cell.sustained_per_minute()?)
+        })?,
+        total,
+        parts: all
+            .iter()
+            .filter_map(|part| {
+                Some(AddedPart {
+                    part: *part,
+                    time: times.added(&[*part])?,
+                    share: times.ends.share(&[*part], all),
+                })
+            })
+            .collect(),
+        critical: critical(&run.cpu_plan, to, &times),
+    })
+}
+
+/// The count with the best rate, of those whose rate is proven to be above the lowest count's; else the lowest count. Proven by
+/// paired t tests and Holm's procedure: the luckiest count of equals is no peak.
+fn start(index: &Index, entrant: &Entrant, points: &[Point]) -> Option<u32> {
+    let lowest = points.first()?.connections_asked;
+    let gains: Vec<(u32, Option<Estimate>, Option<f64>)> = points[1..]
+        .iter()
+        .map(|point| {
+            let ends = (lowest, point.connections_asked);
+            let logs = logs(index, &entrant.label, ends, Cell::sustained_per_minute);
+            let chance = chance_of(&logs);
+            (point.connections_asked, mean_of(&logs), chance)
+        })
+        .collect();
+    let chances: Vec<Option<f64>> = gains.iter().map(|(_, _, chance)| *chance).collect();
+    let proven = gains.iter().zip(holm(&chances, FALSE_STARTS));
+    let best = proven
+        .filter(|(_, proven)| *proven)
+        .filter_map(|((count, gain, _), _)| Some((*count, gain.as_ref()?.value)))
+        .filter(|(_, gain)| *gain > 0.0)
+        .max_by(|a, b| a.1.total_cmp(&b.1));
+    Some(best.map_or(lowest, |(count, _)| count))
+}
+
+/// ln of a rate at `to` over that at `from`, of each block that has both.
+fn logs(index: &Index, label: &str, (from, to): (u32, u32), rate: Rate) -> Vec<f64> {
+    let rates = |count| by_block(index.group(label, count), rate);
+    let (from, to) = (rates(from), rates(to));
+    let blocks: BTreeMap<u32, f64> = from.into_iter().collect();
+    let logs = blocks.iter().filter_map(|(block, rate)| {
+        let log = (to.get(block)? / rate).ln();
+        log.is_finite().then_some(log)
+    });
+    logs.collect()
+}
+
+/// The change that logarithms of ratios are about, as a share.
+fn change(logs: &[f64]) -> Option<Estimate> {
+    let log = mean_of(logs)?;
+    Some(Estimate {
+        value: log.value.exp_m1(),
+        interval: log.interval.map(|interval| Interval {
+            low: interval.low.exp_m1(),
+            high: interval.high.exp_m1(),
+        }),
+    })
+}
+
+/// What each part takes of a request, µs, in the order of the parts.
+type Split = Vec<f64>;
+
+/// An entrant's cells at both ends of a decline.
+struct Ends {
+    parts: &'static [Part],
+    /// Of every block that is valid at both ends.
+    blocks: BTreeMap<u32, (Split, Split)>,
+}
+
+impl Ends {
+    fn new(run: &Run, index: &Index, entrant: &Entrant, (from, to): (u32, u32)) -> Self {
+        let parts = if run.cpu_plan.pinned { PINNED } else { SHARED };
+        let splits = |count| -> BTreeMap<u32, Split> {
+            let cells = index.group(&entrant.label, count).iter();
+            cells
+                .filter(|cell| cell.is_valid())
+                .filter_map(|cell| Some((cell.planned.block, split(run, cell, parts)?)))
+                .collect()
+        };
+        let (from, mut to) = (splits(from), splits(to));
+        let both = from
+            .into_iter()
+            .filter_map(|(block, split)| Some((block, (split, to.remove(&block)?))));
+        Self {
+            parts,
+            blocks: both.collect(),
+        }
+    }
+
+    /// The sum of some parts in one split.
+    fn sum(&self, split: &Split, of: &[Part]) -> f64 {
+        let parts = self.parts.iter().zip(split);
+        parts
+            .filter(|(p, _)| of.contains(p))
+            .map(|(_, us)| us)
+            .sum()
+    }
+
+    /// What some parts grew by in one block, µs.
+    fn growth(&self, block: u32, of: &[Part]) -> Option<f64> {
+        let (from, to) = self.blocks.get(&block)?;
+        Some(self.sum(to, of) - self.sum(from, of))
+    }
+
+    fn growths(&self, of: &[Part]) -> Vec<f64> {
+        let blocks = self.blocks.keys();
+        blocks.filter_map(|b| self.growth(*b, of)).collect()
+    }
+
+    /// The share of some parts in the growth of others; none where it is not proven that these grew.
+    fn share(&self, of: &[Part], all: &[Part]) -> Option<Estimate> {
+        let whole = self.growths(all);
+        mean_of(&whole)?.is_above_zero().then_some(())?;
+        ratio_of(&self.growths(of), &whole)
+    }
+}
+
+/// An entrant's times, and those of its control at the same counts.
+struct Times {
+    ends: Ends,
+    control: Option<Ends>,
+}
+
+impl Times {
+    fn added(&self, parts: &[Part]) -> Option<Added> {
+        let blocks = || self.ends.blocks.values();
+        let sums = |of: fn(&(Split, Split)) -> &Split| -> Vec<f64> {
+            blocks()
+                .map(|ends| self.ends.sum(of(ends), parts))
+                .collect()
+        };
+        let beyond: Vec<f64> = self
+            .ends
+            .blocks
+            .keys()
+            .filter_map(|block| {
+                let control = self.control.as_ref()?.growth(*block, parts)?;
+                Some(self.ends.growth(*block, parts)? - control)
+            })
+            .collect();
+        Some(Added {
+            from_us: mean(&sums(|(from, _)| from))?,
+            to_us: mean(&sums(|(_, to)| to))?,
+            added_us: mean_of(&self.ends.growths(parts))?,
+            beyond_control_us: mean_of(&beyond),
+        })
+    }
+}
+
+/// The parts of one cell.
+fn split(run: &Run, cell: &Cell, parts: &[Part]) -> Option<Split> {
+    let (server, client) = (cell.server.as_ref()?.usage, cell.client?);
+    let requests = cell.requests_in_window()?;
+    let window_us = server.window_us as f64;
+    let plan = &run.cpu_plan;
+    let threads = threads_of(run, &cell.planned.entrant);
+    let server_us = usable(&plan.server, threads) as f64 * window_us;
+    let client_us = usable(&plan.client, Some(run.load_generator.threads)) as f64 * window_us;
+    let others_us = cell.system?.other_cpu_us as f64;
+    let used_us = (server.user_us + server.system_us) as f64;
+    let of_part = |part: &Part| match part {
+        Part::ServerUser => server.user_us as f64,
+        Part::ServerKernel => server.system_us as f64,
+        Part::ServerWaiting => server_us - used_us,
+        Part::Client => client.cpu_us as f64,
+        Part::ClientWaiting => client_us - client.cpu_us as f64,
+        Part::Others => others_us,
+        Part::Idle => all_cpus(plan) * window_us - used_us - client.cpu_us as f64 - others_us,
+    };
+    Some(parts.iter().map(|part| of_part(part) / requests).collect())
+}
+
+/// How many CPUs the two sides have together.
+fn all_cpus(plan: &CpuPlan) -> f64 {
+    let cpus: BTreeSet<u32> = plan.server.iter().chain(&plan.client).copied().collect();
+    cpus.len() as f64
+}
+
+/// The same from the point of view of the side whose CPUs were full at the end.
+fn critical(plan: &CpuPlan, to: &Point, times: &Times) -> Option<Critical> {
+    let client = &[Part::Client][..];
+    let (side, own, other, waiting) = match to.bound_by? {
+        _ if !plan.pinned => return None,
+        Bound::Server => (Side::Server, SERVER, client, Part::ServerWaiting),
+        Bound::Client => (Side::Client, client, SERVER, Part::ClientWaiting),
+        Bound::Quota | Bound::Noise | Bound::Neither => return None,
+    };
+    let whole = [own, &[waiting]].concat();
+    Some(Critical {
+        side,
+        cpu: times.added(own)?,
+        cpu_share: times.ends.share(own, &whole),
+        other: times.added(other)?,
+    })
+}
