@@ -1,10 +1,9 @@
-//! How rates and costs scale, and why rates fall, in sentences made of the findings. What an interval does not hold is not said, or said to be not proven.
+//! Why rates fall, in sentences made of the findings. What an interval does not hold is said to be not
+//! proven.
 
-use super::decline_tables::{change, connections};
 use super::lead::{list, sentence};
 use crate::findings::{
-    Added, Critical, Crossing, Curve, Decline, EntrantFindings, Estimate, Findings, Interval, Part,
-    Role, Side,
+    Added, Critical, Decline, EntrantFindings, Estimate, Findings, Interval, Part, Side,
 };
 use crate::quantity;
 
@@ -108,7 +107,7 @@ fn shares(of: impl Iterator<Item = Option<Estimate>>) -> Option<String> {
 }
 
 /// `8.0% to 14.2%`, or one figure where they are written alike.
-fn range(values: &[f64], write: fn(f64) -> String) -> String {
+pub(super) fn range(values: &[f64], write: fn(f64) -> String) -> String {
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
     let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let (low, high) = (write(low), write(high));
@@ -130,22 +129,13 @@ fn capital(text: &str) -> String {
     sentence(text).trim_end_matches('.').to_owned()
 }
 
-/// All that there is to say, a few sentences each; nothing where there is one count only.
-pub(super) fn sentences(findings: &Findings) -> Vec<String> {
-    let mut sentences: Vec<String> = findings
+/// What became of each entrant's rate, a few sentences each; nothing where there is one count only.
+pub(super) fn falls(findings: &Findings) -> Vec<String> {
+    let falls = findings
         .declines()
         .filter(|(_, decline)| decline.rate_change.is_below_zero())
-        .map(|(entrant, decline)| fall(entrant, decline))
-        .collect();
-    sentences.extend(not_proven(findings));
-    sentences.extend(slopes(findings));
-    sentences.extend(opening(findings));
-    sentences.extend(knees(findings, "rate", |entrant| entrant.scaling.rate));
-    sentences.extend(knees(findings, "cost", |entrant| entrant.scaling.cost));
-    if !sentences.is_empty() {
-        sentences.extend(crossings(findings));
-    }
-    sentences
+        .map(|(entrant, decline)| fall(entrant, decline));
+    falls.chain(not_proven(findings)).collect()
 }
 
 fn fall(entrant: &EntrantFindings, decline: &Decline) -> String {
@@ -283,118 +273,12 @@ fn not_proven(findings: &Findings) -> Option<String> {
     (!others.is_empty()).then(|| format!("No fall of the rate is proven of {}.", list(&others)))
 }
 
-/// All counts together say more than the two ends: of those whose ends prove nothing, the slopes that do.
-fn slopes(findings: &Findings) -> Option<String> {
-    let falling: Vec<String> = findings
-        .declines()
-        .filter(|(_, decline)| !decline.rate_change.is_below_zero())
-        .filter_map(|(entrant, _)| {
-            let slope = entrant.scaling.rate?.per_doubling;
-            let falls = slope.is_below_zero();
-            falls.then(|| format!("that of {} changes by {}", entrant.label, change(slope)))
-        })
-        .collect();
-    (!falling.is_empty()).then(|| {
-        format!(
-            "All counts taken together, {} for twice the connections.",
-            list(&falling)
-        )
-    })
-}
-
-/// What the load generator's own rate loses beside all that.
-fn opening(findings: &Findings) -> Option<String> {
-    let changes: Vec<f64> = findings
-        .declines()
-        .filter(|(_, decline)| decline.opening_change.is_below_zero())
-        .map(|(_, decline)| -decline.opening_change.value)
-        .collect();
-    (!changes.is_empty()).then(|| {
-        format!(
-            "These are rates once all connections are open. The load generator's own, in the other tables, also counts the time that their \
-             opening takes: with more connections that costs it another {}.",
-            range(&changes, quantity::fine_percent)
-        )
-    })
-}
-
-fn knees(
-    findings: &Findings,
-    figure: &str,
-    curve: fn(&EntrantFindings) -> Option<Curve>,
-) -> Option<String> {
-    let curves: Vec<(&str, Curve)> = findings
-        .entrants
-        .iter()
-        .filter(|entrant| entrant.role != Role::Again)
-        .filter_map(|entrant| Some((entrant.label.as_str(), curve(entrant)?)))
-        .collect();
-    let knees: Vec<String> = curves
-        .iter()
-        .filter_map(|(label, curve)| {
-            let knee = curve.knee?;
-            let Interval { low, high } = knee.interval;
-            let after = match knee.after_per_doubling.interval {
-                Some(_) => format!(
-                    "after which it changes by {} for twice the connections",
-                    change(knee.after_per_doubling)
-                ),
-                None => "too near the last count to tell how fast".to_owned(),
-            };
-            Some(format!(
-                "that of {label} at {} connections ({} to {}), {after}",
-                connections(knee.connections),
-                connections(low),
-                connections(high)
-            ))
-        })
-        .collect();
-    match (curves.is_empty(), knees.is_empty()) {
-        (true, _) => None,
-        (false, true) => Some(format!("No knee of a {figure} is proven.")),
-        (false, false) => Some(sentence(&format!(
-            "the {figure} turns for the worse: {}",
-            knees.join("; ")
-        ))),
-    }
-}
-
-fn crossings(findings: &Findings) -> Vec<String> {
-    let found = &findings.crossings;
-    if found.cost.is_empty() && found.rate.is_empty() {
-        return vec!["No two contestants are proven to change places.".to_owned()];
-    }
-    let told = |of: &[Crossing], verb: &str| -> Vec<String> {
-        of.iter().map(|crossing| told(crossing, verb)).collect()
-    };
-    [
-        told(&found.cost, "costs less"),
-        told(&found.rate, "answers fewer requests"),
-    ]
-    .concat()
-}
-
-fn told(crossing: &Crossing, verb: &str) -> String {
-    let Crossing {
-        less_before,
-        less_after,
-        last_before,
-        first_after,
-    } = crossing;
-    format!(
-        "Up to {} connections {less_before} {verb} than {less_after}, from {} on {less_after} {verb} than {less_before}.",
-        quantity::whole(u64::from(*last_before)),
-        quantity::whole(u64::from(*first_after))
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::Path;
 
     use super::*;
     use crate::analyse::analyse;
-    use crate::findings::Knee;
     use crate::report;
 
     fn made() -> Findings {
@@ -463,50 +347,5 @@ mod tests {
         let own = beyond(Side::Server, &added);
         assert_eq!(own, ", 0.40 µs (0.20 to 0.60) more than null's grew by");
         assert_eq!(beyond(Side::Client, &added), "");
-    }
-
-    #[test]
-    fn a_knee_is_told_with_what_follows_it() {
-        let mut findings = made();
-        for entrant in &mut findings.entrants {
-            entrant.scaling.rate = None;
-        }
-        let rates = |findings: &Findings| knees(findings, "rate", |entrant| entrant.scaling.rate);
-        assert_eq!(rates(&findings), None);
-        findings.entrants[1].scaling.rate = Some(Curve {
-            per_doubling: estimate(-0.03, -0.04, -0.02),
-            knee: None,
-        });
-        assert_eq!(rates(&findings).unwrap(), "No knee of a rate is proven.");
-        let curve = findings.entrants[1].scaling.rate.as_mut().unwrap();
-        curve.knee = Some(Knee {
-            connections: 420.4,
-            interval: Interval {
-                low: 316.0,
-                high: 1560.0,
-            },
-            before_per_doubling: estimate(0.0, -0.01, 0.01),
-            after_per_doubling: estimate(-0.06, -0.08, -0.04),
-        });
-        assert_eq!(
-            rates(&findings).unwrap(),
-            "The rate turns for the worse: that of epoll at 420 connections (316 to 1,560), after which it changes by -6.0% (-8.0% to \
-             -4.0%) for twice the connections."
-        );
-    }
-
-    #[test]
-    fn a_crossing_is_told_from_both_sides() {
-        let mut findings = made();
-        findings.crossings.cost.push(Crossing {
-            less_before: "a".into(),
-            less_after: "b".into(),
-            last_before: 172,
-            first_after: 1000,
-        });
-        assert_eq!(
-            crossings(&findings),
-            ["Up to 172 connections a costs less than b, from 1,000 on b costs less than a."]
-        );
     }
 }

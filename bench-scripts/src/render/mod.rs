@@ -8,6 +8,7 @@ mod lead;
 mod pictures;
 mod report_html;
 mod report_md;
+mod scaling_words;
 mod tables;
 mod terminal;
 mod words;

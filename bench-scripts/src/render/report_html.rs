@@ -2,8 +2,8 @@
 
 use askama::Template;
 
-use super::decline_words;
 use super::lead;
+use super::scaling_words;
 use super::tables::{self, Table};
 use super::words::{self, Entry, InvalidRow, OutlierRow, PreflightRow};
 use super::{Drawing, Exporter, Report};
@@ -118,7 +118,7 @@ impl<'a> Page<'a> {
             key_figures: lead::key_figures(report.findings),
             figures,
             library: has_curves.then(interactive::library),
-            scaling: decline_words::sentences(report.findings),
+            scaling: scaling_words::sentences(report.findings),
             tables: tables::all(report.findings),
             invalid: words::invalid_rows(report.findings),
             outliers: words::outlier_rows(report.findings),

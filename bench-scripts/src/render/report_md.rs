@@ -2,8 +2,8 @@
 
 use std::fmt::{self, Write};
 
-use super::decline_words;
 use super::lead;
+use super::scaling_words;
 use super::tables::{self, Table};
 use super::words::{self, Entry};
 use super::{Exporter, Report};
@@ -42,7 +42,7 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
         let (title, name) = (&drawing.figure.title, drawing.figure.name);
         writeln!(out, "\n## {title}\n\n![{title}]({name}.svg)")?;
     }
-    let scaling = decline_words::sentences(report.findings);
+    let scaling = scaling_words::sentences(report.findings);
     if !scaling.is_empty() {
         writeln!(out, "\n## How rates and costs scale\n")?;
     }
