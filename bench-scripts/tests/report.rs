@@ -128,7 +128,7 @@ fn one_round_shows_the_decline_and_proves_nothing() {
     let text = rendered(&dir, "report.md");
     for wanted in [
         "is not told: that takes two rounds",
-        "| epoll | server, kernel | 5.67 | 5.78 | +0.11 | – | – | – | +0.08 | – |",
+        "| epoll, 100 to 1,000 | server, kernel | 5.67 | 5.78 | +0.11 | – | – | – | +0.08 | – |",
     ] {
         assert!(text.contains(wanted), "{wanted} is missing");
     }

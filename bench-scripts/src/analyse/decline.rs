@@ -65,8 +65,9 @@ pub(super) fn of(run: &Run, index: &Index, entrant: &Entrant, points: &[Point]) 
         blocks: times.ends.blocks.len() as u64,
         rate_change: change_of(Cell::sustained_per_minute)?,
         opening_change: change_of(|cell| {
+            cell.server.as_ref()?.workers.as_ref()?;
             Some(cell.requests_per_minute()? / cell.sustained_per_minute()?)
-        })?,
+        }),
         total,
         parts: all
             .iter()

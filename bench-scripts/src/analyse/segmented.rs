@@ -235,52 +235,88 @@ fn bend(data: &Centred) -> Option<Bend> {
     let grid = grid(&counts[1..counts.len() - 1]).into_iter();
     let hinges: Vec<Hinge> = grid.map(|knee| data.hinge(knee)).collect();
     let fits: Vec<Broken> = hinges.iter().filter_map(|h| data.broken(h)).collect();
-    let turns_up = |fit: &&Broken| fit.after > fit.before;
-    let best = fits
-        .iter()
-        .filter(turns_up)
-        .min_by(|a, b| a.squares.total_cmp(&b.squares))?;
+    let upwards = fits.iter().filter(|fit| fit.after > fit.before);
+    let best = upwards.min_by(|a, b| a.squares.total_cmp(&b.squares))?;
     let allowed = best.squares * (1.0 + t_quantile(freedom)?.powi(2) / freedom as f64);
-    let fits_too = |fit: &Broken| fit.squares <= allowed && fit.after > fit.before;
-    let inside: Vec<&Broken> = fits.iter().filter(|fit| fits_too(fit)).collect();
-    let first = fits.iter().position(fits_too)?;
-    let last = fits.iter().rposition(fits_too)?;
-    // Beyond the second count, and beyond the last but one, all breaks fit alike: only one count lies there.
-    let open_below = first == 0;
-    let open_above = last + 1 == fits.len();
-    // The ends lie between two knees of the grid: the outer one is taken.
-    let low = if open_below {
-        counts[0]
-    } else {
-        fits[first - 1].knee
-    };
-    let high = if open_above {
-        counts[counts.len() - 1]
-    } else {
-        fits[last + 1].knee
-    };
-    let bounds = |of: fn(&Broken) -> (f64, f64)| {
-        let ends = inside.iter().map(|fit| {
-            let (slope, variance) = of(fit);
-            let half = (variance * (allowed - fit.squares).max(0.0)).sqrt();
-            (slope - half, slope + half)
-        });
-        ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
-            .map(|(low, high)| LogInterval { low, high })
-    };
+    let region = Region::new(&fits, allowed)?;
+    let (low, high) = region.ends(&counts);
     Some(Bend {
         connections: (best.knee.exp2(), low.exp2(), high.exp2()),
         before: Slope {
             value: best.before,
-            bounds: bounds(|fit| (fit.before, fit.variances.0)).filter(|_| !open_below),
+            bounds: region
+                .bounds(|fit| (fit.before, fit.variances.0))
+                .filter(|_| !region.is_open_below()),
         },
         after: Slope {
             value: best.after,
-            bounds: bounds(|fit| (fit.after, fit.variances.1)).filter(|_| !open_above),
+            bounds: region
+                .bounds(|fit| (fit.after, fit.variances.1))
+                .filter(|_| !region.is_open_above()),
         },
         chance: data.chance(&hinges)?,
-        is_located: !(open_below && open_above),
+        is_located: !(region.is_open_below() && region.is_open_above()),
     })
+}
+
+/// The knees that the data allow.
+struct Region<'a> {
+    /// All knees of the grid, ascending.
+    fits: &'a [Broken],
+    /// The squares that a fit may leave.
+    allowed: f64,
+    /// The first knee that is allowed, and the last.
+    first: usize,
+    last: usize,
+}
+
+impl<'a> Region<'a> {
+    fn new(fits: &'a [Broken], allowed: f64) -> Option<Self> {
+        let is_allowed = |fit: &Broken| fit.squares <= allowed;
+        Some(Self {
+            fits,
+            allowed,
+            first: fits.iter().position(is_allowed)?,
+            last: fits.iter().rposition(is_allowed)?,
+        })
+    }
+
+    /// Whether the knee may lie anywhere below the second count: all such knees fit alike, with one count before them.
+    fn is_open_below(&self) -> bool {
+        self.first == 0
+    }
+
+    /// Whether the knee may lie anywhere above the last count but one.
+    fn is_open_above(&self) -> bool {
+        self.last + 1 == self.fits.len()
+    }
+
+    /// Its ends. They lie between two knees of the grid, of which the outer one is taken.
+    fn ends(&self, counts: &[f64]) -> (f64, f64) {
+        let below = self.first.checked_sub(1).map(|before| &self.fits[before]);
+        let above = self.fits.get(self.last + 1);
+        (
+            below.map_or(counts[0], |fit| fit.knee),
+            above.map_or(counts[counts.len() - 1], |fit| fit.knee),
+        )
+    }
+
+    /// What the data allow a slope to be, given with its variance, whichever of these knees it is.
+    fn bounds(&self, slope: fn(&Broken) -> (f64, f64)) -> Option<LogInterval> {
+        let fits = self.fits[self.first..=self.last].iter();
+        let allowed = fits.filter(|fit| fit.squares <= self.allowed).map(|fit| {
+            let (slope, variance) = slope(fit);
+            let half = (variance * (self.allowed - fit.squares)).sqrt();
+            LogInterval {
+                low: slope - half,
+                high: slope + half,
+            }
+        });
+        allowed.reduce(|a, b| LogInterval {
+            low: a.low.min(b.low),
+            high: a.high.max(b.high),
+        })
+    }
 }
 
 /// From the first to the last of some counts, all of them included.

@@ -90,8 +90,8 @@ pub struct Decline {
     /// Change of the rate in the telemetry window, in which all connections are open, as a share: -0.08 for 8% less.
     pub rate_change: Estimate,
     /// Change of the load generator's own rate over that rate, as a share: it also counts the time that the opening of connections
-    /// takes.
-    pub opening_change: Estimate,
+    /// takes. None of a foreign server, which does not count its requests itself: all its rates are the load generator's.
+    pub opening_change: Option<Estimate>,
     /// CPU time per request of all CPUs that the two sides can use, used or not.
     pub total: Added,
     /// What it is spent on.

@@ -35,22 +35,32 @@ fn taken_apart(findings: &Findings) -> Table {
             .declines()
             .map(|(entrant, decline)| Group {
                 heading: heading(entrant, decline),
-                name: entrant.label.clone(),
+                name: span(entrant, decline),
                 rows: part_rows(decline),
             })
             .collect(),
     }
 }
 
-/// `hyper, from 100 to 1,000 connections: rate -12.1% (-14.0% to -10.2%), and -3.0% (-3.4% to -2.6%) by their opening`.
-fn heading(entrant: &EntrantFindings, decline: &Decline) -> String {
+/// `hyper, 100 to 1,000`.
+fn span(entrant: &EntrantFindings, decline: &Decline) -> String {
     format!(
-        "{}, from {} to {} connections: rate {}, and {} by their opening",
+        "{}, {} to {}",
         entrant.label,
         quantity::whole(u64::from(decline.from_connections_asked)),
-        quantity::whole(u64::from(decline.to_connections_asked)),
+        quantity::whole(u64::from(decline.to_connections_asked))
+    )
+}
+
+/// `hyper, 100 to 1,000 connections: rate -12.1% (-14.0% to -10.2%), and -3.0% (-3.4% to -2.6%) by their opening`.
+fn heading(entrant: &EntrantFindings, decline: &Decline) -> String {
+    let opening = decline.opening_change.map_or_else(String::new, |opening| {
+        format!(", and {} by their opening", change(opening))
+    });
+    format!(
+        "{} connections: rate {}{opening}",
+        span(entrant, decline),
         change(decline.rate_change),
-        change(decline.opening_change)
     )
 }
 

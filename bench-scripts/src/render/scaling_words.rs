@@ -3,7 +3,7 @@
 use super::decline_tables::{change, connections};
 use super::decline_words::{falls, range};
 use super::lead::{list, sentence};
-use crate::findings::{Crossing, Curve, EntrantFindings, Findings, Interval, Role};
+use crate::findings::{Crossing, Curve, EntrantFindings, Estimate, Findings, Interval, Role};
 use crate::quantity;
 
 /// All that there is to say, a few sentences each; nothing where there is one count only.
@@ -42,8 +42,9 @@ fn slopes(findings: &Findings) -> Option<String> {
 fn opening(findings: &Findings) -> Option<String> {
     let changes: Vec<f64> = findings
         .declines()
-        .filter(|(_, decline)| decline.opening_change.is_below_zero())
-        .map(|(_, decline)| -decline.opening_change.value)
+        .filter_map(|(_, decline)| decline.opening_change)
+        .filter(Estimate::is_below_zero)
+        .map(|change| -change.value)
         .collect();
     (!changes.is_empty()).then(|| {
         format!(
@@ -130,7 +131,7 @@ mod tests {
 
     use super::*;
     use crate::analyse::analyse;
-    use crate::findings::{Estimate, Knee};
+    use crate::findings::Knee;
     use crate::report;
 
     fn made() -> Findings {

@@ -116,9 +116,10 @@ fn the_full_side_is_told_with_its_own_part() {
 fn an_entrants_own_part_is_what_it_adds_to_nulls() {
     let null = [FEW, Times { user: 1.0, ..MANY }];
     let findings = analyse(&pinned(), &cells(null, [FEW, MANY]));
-    let part = decline(&findings, "epoll").unwrap().parts[0];
-    let beyond = part.time.beyond_control_us.unwrap();
-    assert!(close(beyond.value, 0.5 * 3.2 / 3.0), "{beyond:?}");
+    let parts = &decline(&findings, "epoll").unwrap().parts;
+    let beyond = |part: usize| parts[part].time.beyond_control_us.unwrap().value;
+    assert!(close(beyond(0), 0.5 * 3.2 / 3.0), "{parts:?}");
+    assert!(close(beyond(1), 0.0), "{parts:?}");
     let null = decline(&findings, "null").unwrap();
     assert_eq!(null.total.beyond_control_us, None);
 }
@@ -215,5 +216,13 @@ fn the_opening_of_connections_is_told_apart() {
     let findings = analyse(&pinned(), &cells);
     let decline = decline(&findings, "epoll").unwrap();
     assert!(close(decline.rate_change.value, -0.5), "{decline:?}");
-    assert!(close(decline.opening_change.value, -0.1), "{decline:?}");
+    let opening = decline.opening_change.unwrap();
+    assert!(close(opening.value, -0.1), "{decline:?}");
+
+    for cell in &mut cells {
+        cell.server.as_mut().unwrap().workers = None;
+    }
+    let foreign = analyse(&pinned(), &cells);
+    let decline = self::decline(&foreign, "epoll").unwrap();
+    assert_eq!(decline.opening_change, None);
 }
