@@ -6,7 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::paired::{chance_of, mean_of, ratio_of};
+use super::intervals::{Noise, Sample};
+use super::logs::Blocks;
+use super::paired::{mean_of, ratio_of};
 use super::spread::mean;
 use super::{Index, by_block, control_of, threads_of, usable};
 use crate::findings::{
@@ -17,7 +19,7 @@ use crate::matrix::Entrant;
 use crate::record::{Cell, CpuPlan, Run};
 
 /// Chance of beginning the decline at a count whose rate is not truly above the lowest count's.
-const FALSE_STARTS: f64 = 0.05;
+const FALSE_STARTS: f64 = 0.01;
 
 /// A rate of a cell.
 type Rate = fn(&Cell) -> Option<f64>;
@@ -43,13 +45,18 @@ const SERVER: &[Part] = &[Part::ServerUser, Part::ServerKernel];
 /// The decline of one entrant; none where its matrix has one count, where no block has both ends valid, and where the highest count's
 /// rate is the best.
 pub(super) fn of(run: &Run, index: &Index, entrant: &Entrant, points: &[Point]) -> Option<Decline> {
-    let from = start(index, entrant, points)?;
+    let gains = Gains::new(index, entrant, points)?;
+    let from = gains.start();
     let to = points.last()?;
     if from == to.connections_asked {
         return None;
     }
     let ends = (from, to.connections_asked);
-    let change_of = |rate: Rate| change(&logs(index, &entrant.label, ends, rate));
+    let of_rate = |rate: Rate| ratios(index, entrant, ends, rate);
+    let opening = of_rate(|cell| {
+        cell.server.as_ref()?.workers.as_ref()?;
+        Some(cell.requests_per_minute()? / cell.sustained_per_minute()?)
+    });
     let control = control_of(run, entrant)
         .filter(|_| !entrant.control)
         .map(|control| Ends::new(run, index, control, ends));
@@ -63,11 +70,11 @@ pub(super) fn of(run: &Run, index: &Index, entrant: &Entrant, points: &[Point]) 
         from_connections_asked: from,
         to_connections_asked: to.connections_asked,
         blocks: times.ends.blocks.len() as u64,
-        rate_change: change_of(Cell::sustained_per_minute)?,
-        opening_change: change_of(|cell| {
-            cell.server.as_ref()?.workers.as_ref()?;
-            Some(cell.requests_per_minute()? / cell.sustained_per_minute()?)
-        }),
+        rate_change: change(&of_rate(Cell::sustained_per_minute), gains.noise)?,
+        opening_change: change(
+            &opening,
+            Sample::of(&opening).and_then(|sample| Noise::learn(&[sample], 1.0)),
+        ),
         total,
         parts: all
             .iter()
@@ -83,47 +90,69 @@ pub(super) fn of(run: &Run, index: &Index, entrant: &Entrant, points: &[Point]) 
     })
 }
 
-/// The count with the best rate, of those whose rate is proven to be above the lowest count's; else the lowest count. Proven by
-/// paired t tests and Holm's procedure: the luckiest count of equals is no peak.
-fn start(index: &Index, entrant: &Entrant, points: &[Point]) -> Option<u32> {
-    let lowest = points.first()?.connections_asked;
-    let gains: Vec<(u32, Option<Estimate>, Option<f64>)> = points[1..]
-        .iter()
-        .map(|point| {
-            let ends = (lowest, point.connections_asked);
-            let logs = logs(index, &entrant.label, ends, Cell::sustained_per_minute);
-            let chance = chance_of(&logs);
-            (point.connections_asked, mean_of(&logs), chance)
+/// How an entrant's rate changes from the lowest count to each higher one: a logarithm for each block, and how noisy they are.
+struct Gains {
+    lowest: u32,
+    /// By connections asked for.
+    to: Vec<(u32, Option<Sample>)>,
+    noise: Option<Noise>,
+}
+
+impl Gains {
+    fn new(index: &Index, entrant: &Entrant, points: &[Point]) -> Option<Self> {
+        let (lowest, higher) = points.split_first()?;
+        let lowest = lowest.connections_asked;
+        let gain = |point: &Point| {
+            let count = point.connections_asked;
+            let ratios = ratios(index, entrant, (lowest, count), Cell::sustained_per_minute);
+            (count, Sample::of(&ratios))
+        };
+        let to: Vec<(u32, Option<Sample>)> = higher.iter().map(gain).collect();
+        let samples: Vec<Sample> = to.iter().filter_map(|(_, sample)| *sample).collect();
+        Some(Self {
+            lowest,
+            to,
+            // All of them share the cells of the lowest count.
+            noise: Noise::learn(&samples, 0.5),
         })
-        .collect();
-    let chances: Vec<Option<f64>> = gains.iter().map(|(_, _, chance)| *chance).collect();
-    let proven = gains.iter().zip(holm(&chances, FALSE_STARTS));
-    let best = proven
-        .filter(|(_, proven)| *proven)
-        .filter_map(|((count, gain, _), _)| Some((*count, gain.as_ref()?.value)))
-        .filter(|(_, gain)| *gain > 0.0)
-        .max_by(|a, b| a.1.total_cmp(&b.1));
-    Some(best.map_or(lowest, |(count, _)| count))
+    }
+
+    /// The count with the best rate, of those whose rate is proven to be above the lowest count's; else the lowest count. By
+    /// Holm's procedure: the luckiest count of equals is no peak.
+    fn start(&self) -> u32 {
+        let chances: Vec<Option<f64>> = self
+            .to
+            .iter()
+            .map(|(_, sample)| self.noise?.chance_of(sample.as_ref()?))
+            .collect();
+        let proven = self.to.iter().zip(holm(&chances, FALSE_STARTS));
+        let best = proven
+            .filter(|(_, proven)| *proven)
+            .filter_map(|((count, sample), _)| Some((*count, sample.as_ref()?.mean)))
+            .filter(|(_, gain)| *gain > 0.0)
+            .max_by(|a, b| a.1.total_cmp(&b.1));
+        best.map_or(self.lowest, |(count, _)| count)
+    }
 }
 
 /// ln of a rate at `to` over that at `from`, of each block that has both.
-fn logs(index: &Index, label: &str, (from, to): (u32, u32), rate: Rate) -> Vec<f64> {
-    let rates = |count| by_block(index.group(label, count), rate);
+fn ratios(index: &Index, entrant: &Entrant, (from, to): (u32, u32), rate: Rate) -> Blocks {
+    let rates = |count| by_block(index.group(&entrant.label, count), rate);
     let (from, to) = (rates(from), rates(to));
-    let blocks: BTreeMap<u32, f64> = from.into_iter().collect();
-    let logs = blocks.iter().filter_map(|(block, rate)| {
-        let log = (to.get(block)? / rate).ln();
-        log.is_finite().then_some(log)
+    let ratios = from.into_iter().filter_map(|(block, from)| {
+        let log = (to.get(&block)? / from).ln();
+        log.is_finite().then_some((block, log))
     });
-    logs.collect()
+    ratios.collect()
 }
 
-/// The change that logarithms of ratios are about, as a share.
-fn change(logs: &[f64]) -> Option<Estimate> {
-    let log = mean_of(logs)?;
+/// The share by which a figure changes, of logarithms of ratios.
+fn change(ratios: &Blocks, noise: Option<Noise>) -> Option<Estimate> {
+    let sample = Sample::of(ratios)?;
+    let interval = noise.and_then(|noise| noise.interval(&sample));
     Some(Estimate {
-        value: log.value.exp_m1(),
-        interval: log.interval.map(|interval| Interval {
+        value: sample.mean.exp_m1(),
+        interval: interval.map(|interval| Interval {
             low: interval.low.exp_m1(),
             high: interval.high.exp_m1(),
         }),

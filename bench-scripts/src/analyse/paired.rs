@@ -21,18 +21,6 @@ pub(super) fn mean_of(values: &[f64]) -> Option<Estimate> {
     Some(Estimate { value, interval })
 }
 
-/// How likely a mean so far from 0 is where the truth is 0 (two-sided); none for a single value.
-pub(super) fn chance_of(values: &[f64]) -> Option<f64> {
-    let t = students(values.len())?;
-    let error = covariance(values, values).sqrt();
-    let off = mean(values)?.abs();
-    Some(if off > 0.0 {
-        2.0 * t.sf(off / error)
-    } else {
-        1.0
-    })
-}
-
 /// The ratio of two means, one pair of values per block, with its 95% interval.
 ///
 /// The interval holds every ratio r for which the mean of `above` - r · `below` is not proven to differ from 0: E. C. Fieller,
@@ -60,13 +48,9 @@ pub(super) fn ratio_of(above: &[f64], below: &[f64]) -> Option<Estimate> {
 
 /// The 97.5% quantile of Student's t for the mean of so many values; none for a single one.
 fn reach(values: usize) -> Option<f64> {
-    Some(students(values)?.inverse_cdf(0.975))
-}
-
-/// The distribution of the mean of so many values over its standard error; none for a single one.
-fn students(values: usize) -> Option<StudentsT> {
     let freedom = values.checked_sub(1)? as f64;
-    StudentsT::new(0.0, 1.0, freedom).ok()
+    let t = StudentsT::new(0.0, 1.0, freedom).ok()?;
+    Some(t.inverse_cdf(0.975))
 }
 
 /// Of the means of two samples.

@@ -293,6 +293,18 @@ pub(super) fn definitions() -> Vec<Entry> {
              nothing. server: its CPUs are full. quota: the control group's. noise: not told. neither: both sides waited",
         ),
         (
+            "knee",
+            "where a curve is proven to turn for the worse: a power law before it, a steeper one after it",
+        ),
+        (
+            "waiting",
+            "CPU time that a side could use and did not: its CPUs were idle, or taken by other processes or the hypervisor",
+        ),
+        (
+            "beyond null",
+            "what was added to an entrant's time less what was added to null's, at the same counts in the same rounds: the entrant's own part",
+        ),
+        (
             "latency as wrk corrects it",
             "wrk adds samples that it did not measure for requests that a slow answer held back (coordinated omission), before \
              anybody sees its percentiles",
