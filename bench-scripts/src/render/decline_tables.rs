@@ -13,7 +13,7 @@ pub(super) fn all(findings: &Findings) -> Vec<Table> {
 
 fn taken_apart(findings: &Findings) -> Table {
     Table {
-        title: "The decline taken apart",
+        title: "The parts of the decline",
         caption: "CPU time per request of all CPUs that the two sides can use, µs: means over rounds, as measured, so that the parts add up. \
                   Added: what a request takes longer at the higher count, with its 95% interval. Waiting: the side's CPUs were idle, or taken by \
                   others. Share: of all added time, where it is proven that any was; above 100% where another part shrank. Beyond null: what was \

@@ -194,7 +194,7 @@ fn cause(critical: &Critical) -> String {
                 )
             });
         format!(
-            ", which is {}{around} of the time added there",
+            ", {}{around} of the time added there",
             quantity::percent(share.value)
         )
     });
