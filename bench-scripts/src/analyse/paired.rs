@@ -63,7 +63,11 @@ fn covariance(a: &[f64], b: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+
     use super::*;
+    use crate::analyse::simulation::normal;
 
     fn close(a: f64, b: f64) -> bool {
         (a - b).abs() < 1e-3
@@ -101,6 +105,21 @@ mod tests {
             let Interval { low, high } = mean_of(&left).unwrap().interval.unwrap();
             assert!(low.abs().min(high.abs()) < 1e-9, "{low} to {high}");
         }
+    }
+
+    /// A part of 30% of a whole, both noisy, in five blocks.
+    #[test]
+    fn a_share_holds_the_truth_as_often_as_it_says() {
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let held = (0..2000).filter(|_| {
+            let whole: Vec<f64> = (0..5).map(|_| 2.0 + 0.5 * normal(&mut rng)).collect();
+            let part = whole.iter().map(|w| 0.3 * w + 0.1 * normal(&mut rng));
+            let share = ratio_of(&part.collect::<Vec<f64>>(), &whole).unwrap();
+            let Interval { low, high } = share.interval.unwrap();
+            (low..=high).contains(&0.3)
+        });
+        let held = held.count() as f64 / 2000.0;
+        assert!((0.935..=0.965).contains(&held), "{held}");
     }
 
     #[test]
