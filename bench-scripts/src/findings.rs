@@ -3,10 +3,17 @@
 //! Every figure is a summary over rounds ([`Spread`]) of *valid* cells; an invalid cell is listed with its reasons and
 //! enters no figure. Units are in the names. A JSON Schema is committed in `schemas/findings.schema.json`.
 
+mod scaling;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::record::Reason;
+
+pub use scaling::{
+    Added, AddedPart, Critical, Crossing, Crossings, Curve, Decline, Estimate, Knee, Part, Scaling,
+    Side,
+};
 
 /// What a run's cells say, per entrant and connection count.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
@@ -32,6 +39,8 @@ pub struct Findings {
     pub entrants: Vec<EntrantFindings>,
     /// Which contestants differ, per connection count, ascending.
     pub comparisons: Vec<Comparisons>,
+    /// Where contestants change places between connection counts.
+    pub crossings: Crossings,
 }
 
 /// The noise floor: the same server entered twice (A/A), compared with itself in every block at every connection count.
@@ -201,6 +210,11 @@ pub struct EntrantFindings {
     pub compared_with: Option<String>,
     /// One point per connection count, ascending.
     pub points: Vec<Point>,
+    /// How its curves run over connections.
+    pub scaling: Scaling,
+    /// What a request takes longer at the highest count, taken apart; none with one count, without a block that is valid at both
+    /// ends, or where the highest count's rate is the best.
+    pub decline: Option<Decline>,
 }
 
 /// What an entrant is in its sweep.
@@ -364,6 +378,12 @@ pub struct ResourceFindings {
     pub context_switches_per_request: Option<Spread>,
     /// Events that one return from the wait for events brought; none where the runtime does not tell.
     pub events_per_wakeup: Option<Spread>,
+    /// Time that its threads were runnable and waited for a CPU, µs per request.
+    pub run_delay_us_per_request: Option<Spread>,
+    /// TCP segments sent again on the whole machine, for 1,000 requests.
+    pub retransmits_per_1000_requests: Option<Spread>,
+    /// Times that an accept queue overflowed on the whole machine, in the window.
+    pub listen_overflows: Option<Spread>,
 }
 
 /// A summary of one figure over rounds.

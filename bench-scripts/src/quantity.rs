@@ -41,13 +41,26 @@ pub fn bytes(bytes: f64) -> String {
 /// A share from 0 to 1: `97%`.
 #[must_use]
 pub fn percent(share: f64) -> String {
-    format!("{:.0}%", share * 100.0)
+    format!("{:.0}%", rounded(share * 100.0, 0))
 }
 
 /// A share from 0 to 1, to the tenth of a percent: `1.8%`.
 #[must_use]
 pub fn fine_percent(share: f64) -> String {
     format!("{:.1}%", share * 100.0)
+}
+
+/// A change as a share of what it was, with its sign: `-1.8%`.
+#[must_use]
+pub fn change(share: f64) -> String {
+    format!("{:+.1}%", rounded(share * 100.0, 1))
+}
+
+/// So many decimals of a value; what rounds to nothing is 0 without a sign.
+#[must_use]
+pub fn rounded(value: f64, decimals: i32) -> f64 {
+    let unit = 10f64.powi(decimals);
+    (value * unit).round() / unit + 0.0
 }
 
 /// A whole number with its thousands set apart: `10,000`.
@@ -62,6 +75,15 @@ pub fn whole(value: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// A number of rounds: `one round`, `5 rounds`.
+#[must_use]
+pub fn rounds(rounds: u32) -> String {
+    match rounds {
+        1 => "one round".to_owned(),
+        rounds => format!("{rounds} rounds"),
+    }
 }
 
 /// A value on an axis: as the other functions write it, without idle zeros (`10 M`, not `10.0 M`).
@@ -113,6 +135,9 @@ mod tests {
         assert_eq!(bytes(12.9 * 1024.0 * 1024.0), "12.9 MiB");
         assert_eq!(bytes(-2048.0), "-2.00 KiB");
         assert_eq!(percent(0.973), "97%");
+        assert_eq!(percent(-0.004), "0%");
+        assert_eq!(change(-0.0181), "-1.8%");
+        assert_eq!(change(-0.0001), "+0.0%");
     }
 
     #[test]

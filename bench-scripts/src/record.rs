@@ -514,6 +514,15 @@ impl Cell {
         (requests > 0.0).then_some(requests)
     }
 
+    /// Requests per minute in the telemetry window, in which all connections are open. [`Self::requests_per_minute`] also counts
+    /// the time that their opening takes.
+    #[must_use]
+    pub fn sustained_per_minute(&self) -> Option<f64> {
+        let window_us = self.server.as_ref()?.usage.window_us as f64;
+        let rate = self.requests_in_window()? / (window_us / 60e6);
+        rate.is_finite().then_some(rate)
+    }
+
     /// What one request cost the server, in CPU µs.
     ///
     /// Both edges of the window fall inside the load, so the cost is free of the accepting of connections.

@@ -56,6 +56,7 @@ fn text_renderings_are_as_reviewed() {
         "requests-per-minute.svg",
         "cost-per-request.svg",
         "latency.svg",
+        "decline.svg",
     ] {
         insta::assert_snapshot!(name, rendered(&dir, name));
     }
@@ -112,6 +113,25 @@ fn with_one_connection_count_there_are_bars() {
     let html = rendered(&dir, "report.html");
     assert!(!html.contains("Plotly"), "no curves, no library");
     assert_eq!(html.matches("<table class=\"ladder\"").count(), 4);
+    assert!(!html.contains("How rates and costs scale"));
+    assert!(!rendered(&dir, "report.md").contains("The decline taken apart"));
+}
+
+#[test]
+fn one_round_shows_the_decline_and_proves_nothing() {
+    let dir = copy();
+    edit(&dir, report::CELLS_FILE, |text| {
+        let first = text.lines().filter(|line| line.contains("\"block\":0,"));
+        first.map(|line| format!("{line}\n")).collect()
+    });
+    render(dir.path()).unwrap();
+    let text = rendered(&dir, "report.md");
+    for wanted in [
+        "is not told: that takes two rounds",
+        "| epoll, 100 to 1,000 | server, kernel | 5.67 | 5.78 | +0.11 | – | – | – | +0.08 | – |",
+    ] {
+        assert!(text.contains(wanted), "{wanted} is missing");
+    }
 }
 
 #[test]
@@ -120,7 +140,7 @@ fn rendering_again_gives_the_same_bytes() {
     let files = render(first.path()).unwrap().files;
     render(second.path()).unwrap();
     render(second.path()).unwrap();
-    assert_eq!(files.len(), 10);
+    assert_eq!(files.len(), 12);
     for file in files {
         let name = file.file_name().unwrap();
         let (a, b) = (
@@ -135,7 +155,12 @@ fn rendering_again_gives_the_same_bytes() {
 fn pictures_are_pictures() {
     let dir = copy();
     render(dir.path()).unwrap();
-    for name in ["requests-per-minute", "cost-per-request", "latency"] {
+    for name in [
+        "requests-per-minute",
+        "cost-per-request",
+        "latency",
+        "decline",
+    ] {
         let png = fs::read(dir.path().join(format!("{name}.png"))).unwrap();
         assert_eq!(&png[..8], b"\x89PNG\r\n\x1a\n");
         let width = u32::from_be_bytes(png[16..20].try_into().unwrap());

@@ -68,17 +68,27 @@ impl Distance {
 
     /// What a request of a cell costs at the run's usual distance.
     pub(crate) fn cost(&self, cell: &Cell) -> Option<Cost> {
-        let cost = cell.cost()?;
-        let factor = log_distance(cell).map_or(1.0, |distance| {
-            (-self.slope * (distance - self.usual)).exp()
-        });
+        let (cost, factor) = (cell.cost()?, self.factor(cell));
         Some(Cost {
             user_us: cost.user_us * factor,
             system_us: cost.system_us * factor,
         })
     }
 
-    /// The same, user and system together, µs.
+    /// What a cell's times are to be multiplied by. The distance is both sides' alike: what it does to the server's time
+    /// per request it does to the load generator's.
+    pub(super) fn factor(&self, cell: &Cell) -> f64 {
+        log_distance(cell).map_or(1.0, |distance| {
+            (-self.slope * (distance - self.usual)).exp()
+        })
+    }
+
+    /// Requests per minute in the window, had the CPUs been at their usual distance.
+    pub(super) fn rate(&self, cell: &Cell) -> Option<f64> {
+        Some(cell.sustained_per_minute()? / self.factor(cell))
+    }
+
+    /// The cost of user and system together, µs.
     pub(crate) fn total_cost(&self, cell: &Cell) -> Option<f64> {
         self.cost(cell).map(Cost::total_us)
     }

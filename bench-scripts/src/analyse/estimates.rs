@@ -3,11 +3,12 @@
 use super::intervals::{LogInterval, Noise};
 use super::logs::{Blocks, Logs};
 use super::noise::{self, Group};
+use super::scaling::{self, Worse};
 use super::spread::spread;
-use super::{Distance, Index, control_of, ties};
+use super::{Index, control_of, ties};
 use crate::findings::{
     Bound, Comparisons, Drift, EntrantFindings, Interval, Intervals, NoiseFloor, Outlier, Point,
-    Spread,
+    Scaling, Spread,
 };
 use crate::matrix::Entrant;
 use crate::record::{Cell, Run};
@@ -33,10 +34,10 @@ struct Figure {
 }
 
 impl<'a> Estimates<'a> {
-    pub(super) fn new(run: &'a Run, index: &Index, distance: &Distance) -> Self {
+    pub(super) fn new(run: &'a Run, index: &Index) -> Self {
         Self {
             run,
-            cost: Figure::new(run, index, |cell| distance.total_cost(cell)),
+            cost: Figure::new(run, index, |cell| index.distance.total_cost(cell)),
             rate: Figure::new(run, index, Cell::requests_per_minute),
         }
     }
@@ -100,6 +101,27 @@ impl<'a> Estimates<'a> {
             let cell = cells.find(|cell| cell.planned.block == block);
             cell.map_or(0, |cell| cell.planned.index)
         })
+    }
+
+    /// How each entrant's figures run over connections.
+    pub(super) fn scalings(&self, index: &Index) -> Vec<Scaling> {
+        let matrix = &self.run.matrix;
+        let sustained = Logs::new(matrix, index, |cell| index.distance.rate(cell));
+        let points = |blocks: &dyn Fn(usize, usize) -> Blocks| -> Vec<Vec<(u32, Blocks)>> {
+            let of_entrant = |entrant| {
+                let counts = matrix.connections.iter().enumerate();
+                let point =
+                    |(count, connections): (usize, &u32)| (*connections, blocks(entrant, count));
+                counts.map(point).collect()
+            };
+            (0..matrix.entrants.len()).map(of_entrant).collect()
+        };
+        let rates = points(&|entrant, count| sustained.point(entrant, count).clone());
+        let costs = points(&|entrant, count| self.cost.to_control(entrant, count));
+        let rate = scaling::curves(&rates, Worse::Less);
+        let cost = scaling::curves(&costs, Worse::More);
+        let curves = rate.into_iter().zip(cost);
+        curves.map(|(rate, cost)| Scaling { rate, cost }).collect()
     }
 
     /// Compares the contestants; `findings` tell what limits their rates.
@@ -174,6 +196,14 @@ impl Figure {
         new.direct = direct;
         new.ratio = ratio.or(equals);
         new
+    }
+
+    /// The ratio to the control; of a control, the figure as measured.
+    fn to_control(&self, entrant: usize, count: usize) -> Blocks {
+        match self.controls[entrant] {
+            Some(control) => self.logs.ratio(entrant, control, count),
+            None => self.logs.point(entrant, count).clone(),
+        }
     }
 
     /// Every entrant that has a control, with it, at each connection count.

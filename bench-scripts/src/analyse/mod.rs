@@ -4,11 +4,16 @@
 //! which cancels whatever changed between blocks (a neighbour on the machine, a clock that throttles).
 
 mod bound;
+mod crossings;
+mod decline;
 mod distance;
 mod estimates;
 mod intervals;
 mod logs;
 mod noise;
+mod paired;
+mod scaling;
+mod segmented;
 #[cfg(test)]
 mod simulation;
 mod spread;
@@ -20,7 +25,7 @@ use std::collections::HashMap;
 
 use crate::findings::{
     Ceiling, CellCounts, CostFindings, EntrantFindings, Findings, Interval, Intervals, InvalidCell,
-    LatencyFindings, Point, ResourceFindings, Role, Spread,
+    LatencyFindings, Point, ResourceFindings, Role, Scaling, Spread,
 };
 use crate::matrix::{Entrant, Program};
 use crate::record::{Cell, Cost, Latency, Run, Server, Usage};
@@ -36,12 +41,15 @@ use spread::{spread, spread_of};
 #[must_use]
 pub fn analyse(run: &Run, cells: &[Cell]) -> Findings {
     let index = Index::new(cells);
-    let distance = Distance::learn(cells);
-    let estimates = Estimates::new(run, &index, &distance);
-    let entrants: Vec<EntrantFindings> = (0..run.matrix.entrants.len())
-        .map(|position| entrant_findings(run, &index, &distance, &estimates, position))
+    let estimates = Estimates::new(run, &index);
+    let scalings = estimates.scalings(&index);
+    let entrants: Vec<EntrantFindings> = scalings
+        .into_iter()
+        .enumerate()
+        .map(|(position, scaling)| entrant_findings(run, &index, &estimates, position, scaling))
         .collect();
     let noise_floor = estimates.noise_floor();
+    let comparisons = estimates.comparisons(noise_floor.as_ref(), &entrants);
     Findings {
         schema: run.schema,
         matrix: run.matrix.name.clone(),
@@ -52,18 +60,20 @@ pub fn analyse(run: &Run, cells: &[Cell]) -> Findings {
             valid: cells.iter().filter(|cell| cell.is_valid()).count() as u64,
         },
         ceilings: ceilings(&entrants),
-        core_to_core: distance.findings(),
+        core_to_core: index.distance.findings(),
         drift: estimates.drift(),
         outliers: estimates.outliers(&index),
-        comparisons: estimates.comparisons(noise_floor.as_ref(), &entrants),
+        crossings: crossings::of(&comparisons),
+        comparisons,
         noise_floor,
         entrants,
     }
 }
 
-/// Cells by entrant and connections asked for.
+/// Cells by entrant and connections asked for, and how their costs follow the distance of the CPUs.
 struct Index<'a> {
     groups: HashMap<(&'a str, u32), Vec<&'a Cell>>,
+    distance: Distance,
 }
 
 impl<'a> Index<'a> {
@@ -79,7 +89,10 @@ impl<'a> Index<'a> {
         for group in groups.values_mut() {
             group.sort_by_key(|cell| (cell.planned.block, cell.planned.index));
         }
-        Self { groups }
+        Self {
+            groups,
+            distance: Distance::learn(cells),
+        }
     }
 
     fn group<'s>(&'s self, label: &'s str, connections_asked: u32) -> &'s [&'a Cell] {
@@ -94,13 +107,13 @@ impl<'a> Index<'a> {
 fn entrant_findings(
     run: &Run,
     index: &Index,
-    distance: &Distance,
     estimates: &Estimates,
     position: usize,
+    scaling: Scaling,
 ) -> EntrantFindings {
     let entrant = &run.matrix.entrants[position];
     let control = control_of(run, entrant);
-    let points = run
+    let points: Vec<Point> = run
         .matrix
         .connections
         .iter()
@@ -109,7 +122,14 @@ fn entrant_findings(
             let group = index.group(&entrant.label, connections);
             let control_group =
                 control.map_or(&[][..], |control| index.group(&control.label, connections));
-            let mut point = point(run, distance, entrant, connections, group, control_group);
+            let mut point = point(
+                run,
+                &index.distance,
+                entrant,
+                connections,
+                group,
+                control_group,
+            );
             point.intervals = estimates.intervals(position, count, &point);
             point.bound_by = bound_by(&sides(run, entrant, &point), group);
             point
@@ -129,6 +149,8 @@ fn entrant_findings(
             Program::Foreign { .. } => Role::Foreign,
         },
         compared_with: control.map(|control| control.label.clone()),
+        scaling,
+        decline: decline::of(run, index, entrant, &points),
         points,
     }
 }
@@ -297,11 +319,7 @@ fn latency_findings(valid: &[&Cell]) -> Option<LatencyFindings> {
 }
 
 fn resource_findings(run: &Run, label: &str, valid: &[&Cell]) -> Option<ResourceFindings> {
-    let threads = run
-        .entrants
-        .iter()
-        .find(|binary| binary.label == label)
-        .and_then(|binary| binary.threads);
+    let threads = threads_of(run, label);
     let of_server = |figure: &dyn Fn(&Cell, &Server) -> Option<f64>| {
         spread_of(valid, |cell| figure(cell, cell.server.as_ref()?))
     };
@@ -322,7 +340,20 @@ fn resource_findings(run: &Run, label: &str, valid: &[&Cell]) -> Option<Resource
             let events: u64 = workers.iter().map(|w| w.events).sum::<Option<u64>>()?;
             (wakeups > 0).then(|| events as f64 / wakeups as f64)
         }),
+        run_delay_us_per_request: of_server(&|cell, s| {
+            Some(s.usage.run_delay_us as f64 / cell.requests_in_window()?)
+        }),
+        retransmits_per_1000_requests: of_server(&|cell, _| {
+            Some(1000.0 * cell.system?.retransmits as f64 / cell.requests_in_window()?)
+        }),
+        listen_overflows: of_server(&|cell, _| Some(cell.system?.listen_overflows as f64)),
     })
+}
+
+/// Threads that an entrant's server was started with; none where it is not known.
+fn threads_of(run: &Run, label: &str) -> Option<u32> {
+    let mut binaries = run.entrants.iter();
+    binaries.find(|binary| binary.label == label)?.threads
 }
 
 fn client_busy_share(run: &Run, cell: &Cell) -> Option<f64> {
@@ -333,12 +364,15 @@ fn client_busy_share(run: &Run, cell: &Cell) -> Option<f64> {
     )
 }
 
-/// Time on CPU over the time of the CPUs that so many threads can use of a set; all of the set where the number of
-/// threads is not known.
+/// Time on CPU over the time of the CPUs that could be used.
 fn busy_share(usage: &Usage, cpus: &[u32], threads: Option<u32>) -> Option<f64> {
-    let usable = threads.map_or(cpus.len(), |threads| cpus.len().min(threads as usize));
-    let available_us = usage.window_us as f64 * usable as f64;
+    let available_us = usage.window_us as f64 * usable(cpus, threads) as f64;
     (available_us > 0.0).then(|| usage.cpu_us as f64 / available_us)
+}
+
+/// How many CPUs of a set so many threads can use; all of the set where the number of threads is not known.
+fn usable(cpus: &[u32], threads: Option<u32>) -> usize {
+    threads.map_or(cpus.len(), |threads| cpus.len().min(threads as usize))
 }
 
 fn ceilings(entrants: &[EntrantFindings]) -> Vec<Ceiling> {

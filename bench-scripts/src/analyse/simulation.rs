@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::analyse;
 use super::tests::{cell, run};
-use crate::findings::{Findings, Interval, Point};
+use crate::findings::{Curve, EntrantFindings, Findings, Interval, Point};
 use crate::record::{Cell, Run};
 
 const RUNS: u64 = 1000;
@@ -59,7 +59,7 @@ fn spread_at(count: usize) -> f64 {
     [0.04, 0.05, 0.055, 0.06, 0.07][count]
 }
 
-fn normal(rng: &mut ChaCha8Rng) -> f64 {
+pub(super) fn normal(rng: &mut ChaCha8Rng) -> f64 {
     // Box and Muller, "A note on the generation of random normal deviates" (1958).
     let (u, v): (f64, f64) = (rng.random(), rng.random());
     (-2.0 * (1.0 - u).ln()).sqrt() * (std::f64::consts::TAU * v).cos()
@@ -226,6 +226,29 @@ fn neither_a_missing_pair_nor_outliers_make_false_claims() {
     };
     let share = false_claims(outliers);
     assert!(share <= 0.05, "{share}");
+}
+
+/// Over the connections nothing changes in truth, but the machine does.
+#[test]
+fn flat_curves_have_no_knees_and_do_not_fall() {
+    let runs = RUNS / 2;
+    let (mut knees, mut falls) = (0, 0);
+    for seed in 0..runs {
+        let findings = made_run(LADDER, seed);
+        let entrants = || findings.entrants.iter();
+        let has_knee = |curve: Option<Curve>| curve.is_some_and(|c| c.knee.is_some());
+        knees += u32::from(entrants().any(|e| has_knee(e.scaling.cost)));
+        let fell = |e: &&EntrantFindings| {
+            let decline = e.decline.as_ref();
+            decline.is_some_and(|d| d.rate_change.is_below_zero())
+        };
+        falls += entrants().filter(fell).count();
+    }
+    let knees = f64::from(knees) / runs as f64;
+    assert!((0.01..=0.05).contains(&knees), "{knees}");
+    // Of 95% intervals one in forty lies below the truth as a whole.
+    let falls = falls as f64 / (runs * 6) as f64;
+    assert!((0.01..=0.04).contains(&falls), "{falls}");
 }
 
 #[test]

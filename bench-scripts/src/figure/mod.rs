@@ -3,6 +3,7 @@
 //! [`pictures`] makes figures from findings; [`svg`] draws them, [`png`] makes pixels of the drawing, and
 //! [`interactive`] makes curves of them that a reader can zoom and point at. What a figure says is decided once, here.
 
+mod decline;
 pub mod interactive;
 mod measure;
 pub mod palette;
@@ -11,7 +12,7 @@ pub mod png;
 pub mod scale;
 pub mod svg;
 
-use palette::{PALE, Rgb, Style};
+use palette::{Fill, PALE, Rgb, Style};
 use scale::Scale;
 
 use crate::quantity::Quantity;
@@ -115,10 +116,19 @@ pub struct PlotPoint {
 pub struct Bars {
     /// The axis along the bars.
     pub axis: Axis,
-    /// Names of the parts that are stacked, from the axis outwards; empty where a bar is one piece.
-    pub parts: Vec<&'static str>,
+    /// The parts that are stacked, from the axis outwards; empty where a bar is one piece.
+    pub parts: Vec<BarPart>,
     /// The bars, from the bottom of the ladder to its top.
     pub rows: Vec<Bar>,
+}
+
+/// A part of every bar.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BarPart {
+    /// What it is.
+    pub name: &'static str,
+    /// How it looks.
+    pub fill: Fill,
 }
 
 /// One bar.
@@ -161,6 +171,16 @@ impl Series {
     /// Its points, whichever stretch they are in.
     pub fn points(&self) -> impl Iterator<Item = &PlotPoint> {
         self.stretches.iter().flatten()
+    }
+}
+
+impl Bars {
+    /// How a part looks, by its position.
+    #[must_use]
+    pub fn fill(&self, part: usize) -> Fill {
+        self.parts
+            .get(part)
+            .map_or(Fill::OfBar { white: 0.0 }, |part| part.fill)
     }
 }
 

@@ -1,9 +1,12 @@
-//! The figures of a run: requests per minute, cost per request, latency.
+//! The figures of a run: requests per minute, cost per request, latency, and the decline taken apart.
 
+use super::decline;
 use super::measure::{COST, Measure, P50, P99, RATE};
-use super::palette::{self, Style};
+use super::palette::{self, Fill, Style};
 use super::scale::Scale;
-use super::{Axis, Bar, BarValue, Bars, Curves, Figure, Panel, Plot, PlotPoint, Series, Tick};
+use super::{
+    Axis, Bar, BarPart, BarValue, Bars, Curves, Figure, Panel, Plot, PlotPoint, Series, Tick,
+};
 use crate::findings::{EntrantFindings, Findings, Point, Role};
 use crate::quantity::{self, Quantity};
 use crate::record::Run;
@@ -14,11 +17,13 @@ const NAMED_INVALID_POINTS: usize = 3;
 /// Every figure of a run, in the order in which reports show them.
 #[must_use]
 pub fn all(run: &Run, findings: &Findings) -> Vec<Figure> {
-    vec![
+    let mut figures = vec![
         requests_per_minute(run, findings),
         cost_per_request(run, findings),
         latency(run, findings),
-    ]
+    ];
+    figures.extend(decline::figure(run, findings));
+    figures
 }
 
 fn requests_per_minute(run: &Run, findings: &Findings) -> Figure {
@@ -135,7 +140,7 @@ fn subtitle(run: &Run, around: &str, reading: &str) -> String {
 }
 
 /// Entrants with their looks: the entrants of one program share a colour.
-fn styled(findings: &Findings) -> Vec<(&EntrantFindings, Style)> {
+pub(super) fn styled(findings: &Findings) -> Vec<(&EntrantFindings, Style)> {
     let mut controls = 0;
     let mut rungs: Vec<(&str, usize)> = Vec::new();
     let mut looks = Vec::with_capacity(findings.entrants.len());
@@ -237,7 +242,16 @@ fn connections_axis(findings: &Findings) -> Axis {
 /// Cost at the lowest connection count: system below, user on top of it.
 fn ladder(findings: &Findings) -> Bars {
     Bars {
-        parts: vec!["system", "user"],
+        parts: vec![
+            BarPart {
+                name: "system",
+                fill: Fill::OfBar { white: 0.0 },
+            },
+            BarPart {
+                name: "user",
+                fill: Fill::OfBar { white: 0.55 },
+            },
+        ],
         ..bars(findings, &COST, "floor", ladder_value)
     }
 }
@@ -311,7 +325,7 @@ fn bars(
     }
 }
 
-fn notes(findings: &Findings) -> Vec<String> {
+pub(super) fn notes(findings: &Findings) -> Vec<String> {
     let total = findings.invalid_cells().count();
     let mut notes: Vec<String> = findings
         .invalid_cells()

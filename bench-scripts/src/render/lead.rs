@@ -2,6 +2,7 @@
 //!
 //! Nobody is said to be less or more than another unless the comparison proves it; everything else is a tie.
 
+use super::decline_words;
 use super::words::Entry;
 use crate::findings::{Bound, Compared, Comparison, Comparisons, Findings, Interval, Role};
 use crate::quantity;
@@ -45,6 +46,7 @@ pub(super) fn sentences(findings: &Findings) -> Vec<String> {
     sentences.extend(leaders(findings, &COST));
     sentences.extend(distances(findings));
     sentences.extend(bounds(findings));
+    sentences.extend(decline_words::summary(findings));
     sentences.push(noise_floor(findings));
     sentences.extend(core_to_core(findings));
     sentences.extend(drift(findings));
@@ -319,7 +321,7 @@ fn at_counts(counts: &[u32], all: bool) -> String {
 }
 
 /// `a, b and c`.
-fn list(items: &[String]) -> String {
+pub(super) fn list(items: &[String]) -> String {
     match items {
         [] => String::new(),
         [only] => only.clone(),
@@ -328,7 +330,7 @@ fn list(items: &[String]) -> String {
 }
 
 /// With a capital and a full stop.
-fn sentence(text: &str) -> String {
+pub(super) fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters
         .next()

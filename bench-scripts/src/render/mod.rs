@@ -1,11 +1,14 @@
 //! Renderings of a run: an exporter per file.
 
 mod cells_csv;
+mod decline_tables;
+mod decline_words;
 mod findings_json;
 mod lead;
 mod pictures;
 mod report_html;
 mod report_md;
+mod scaling_words;
 mod tables;
 mod terminal;
 mod words;

@@ -3,9 +3,11 @@
 use askama::Template;
 
 use super::lead;
+use super::scaling_words;
 use super::tables::{self, Table};
 use super::words::{self, Entry, InvalidRow, OutlierRow, PreflightRow};
 use super::{Drawing, Exporter, Report};
+use crate::figure::palette::Fill;
 use crate::figure::{Bars, Plot, interactive};
 
 pub(super) struct ReportHtml;
@@ -33,6 +35,8 @@ struct Page<'a> {
     figures: Vec<FigureView<'a>>,
     /// plotly.js; none where no figure has curves.
     library: Option<String>,
+    /// How rates and costs scale, in sentences.
+    scaling: Vec<String>,
     tables: Vec<Table>,
     invalid: Vec<InvalidRow>,
     outliers: Vec<OutlierRow>,
@@ -73,16 +77,24 @@ enum PanelContent {
     /// Bars drawn by the page itself.
     Bars {
         unit: String,
-        parts: Vec<&'static str>,
+        parts: Vec<PartView>,
         rows: Vec<BarView>,
     },
+}
+
+/// A part of a bar, or its entry in the legend.
+struct PartView {
+    /// The name in the legend, or the width, percent of the track.
+    content: String,
+    class: String,
+    /// A colour of its own; none where it has the bar's.
+    colour: Option<String>,
 }
 
 struct BarView {
     label: String,
     colour: String,
-    /// Widths of the parts, percent of the track.
-    parts: Vec<String>,
+    parts: Vec<PartView>,
     /// Start and width of the range over rounds, percent of the track.
     range: Option<(String, String)>,
     /// Places of invalid cells, percent of the track.
@@ -106,6 +118,7 @@ impl<'a> Page<'a> {
             key_figures: lead::key_figures(report.findings),
             figures,
             library: has_curves.then(interactive::library),
+            scaling: scaling_words::sentences(report.findings),
             tables: tables::all(report.findings),
             invalid: words::invalid_rows(report.findings),
             outliers: words::outlier_rows(report.findings),
@@ -164,11 +177,9 @@ fn bars_view(bars: &Bars) -> PanelContent {
             label: row.label.clone(),
             colour: row.style.colour.css(),
             parts: value.map_or_else(Vec::new, |value| {
-                value
-                    .parts
-                    .iter()
-                    .map(|part| written(percent(*part)))
-                    .collect()
+                let widths = value.parts.iter().map(|part| written(percent(*part)));
+                let parts = widths.enumerate();
+                parts.map(|(n, width)| part_view(bars, n, width)).collect()
             }),
             range: value.filter(|value| value.high > value.low).map(|value| {
                 let (low, high) = (percent(value.low), percent(value.high));
@@ -187,7 +198,25 @@ fn bars_view(bars: &Bars) -> PanelContent {
     });
     PanelContent::Bars {
         unit: bars.axis.title.clone(),
-        parts: bars.parts.clone(),
+        parts: bars
+            .parts
+            .iter()
+            .enumerate()
+            .map(|(position, part)| part_view(bars, position, part.name.to_owned()))
+            .collect(),
         rows: rows.collect(),
+    }
+}
+
+fn part_view(bars: &Bars, position: usize, content: String) -> PartView {
+    let (class, colour) = match bars.fill(position) {
+        Fill::OfBar { .. } => (format!("part-{}", position + 1), None),
+        Fill::Plain(colour) => ("plain".to_owned(), Some(colour.css())),
+        Fill::Striped(colour) => ("striped".to_owned(), Some(colour.css())),
+    };
+    PartView {
+        content,
+        class,
+        colour,
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt::{self, Write};
 
 use super::lead;
+use super::scaling_words;
 use super::tables::{self, Table};
 use super::words::{self, Entry};
 use super::{Exporter, Report};
@@ -41,6 +42,13 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
         let (title, name) = (&drawing.figure.title, drawing.figure.name);
         writeln!(out, "\n## {title}\n\n![{title}]({name}.svg)")?;
     }
+    let scaling = scaling_words::sentences(report.findings);
+    if !scaling.is_empty() {
+        writeln!(out, "\n## How rates and costs scale\n")?;
+    }
+    for sentence in scaling {
+        writeln!(out, "- {}", line(&sentence))?;
+    }
     for table in tables::all(report.findings) {
         write_table(out, &table)?;
     }
@@ -63,19 +71,21 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
 
 fn write_table(out: &mut String, table: &Table) -> fmt::Result {
     writeln!(out, "\n## {}\n\n{}\n", table.title, table.caption)?;
-    write!(out, "| connections |")?;
-    for column in table.columns {
-        write!(out, " {} |", column.head)?;
-    }
-    write!(out, "\n| ---: |")?;
-    for column in table.columns {
-        write!(out, " {} |", if column.text { "---" } else { "---:" })?;
+    let heads = || {
+        [table.grouped_by]
+            .into_iter()
+            .chain(table.columns.iter().copied())
+    };
+    write_row(out, heads().map(|head| head.head))?;
+    write!(out, "|")?;
+    for head in heads() {
+        write!(out, " {} |", if head.text { "---" } else { "---:" })?;
     }
     writeln!(out)?;
     for group in &table.groups {
         for row in &group.rows {
             let cells = row.iter().map(String::as_str);
-            write_row(out, [group.connections.as_str()].into_iter().chain(cells))?;
+            write_row(out, [group.name.as_str()].into_iter().chain(cells))?;
         }
     }
     Ok(())

@@ -1,38 +1,47 @@
 //! What the tables of every rendering say: columns as data, filled from findings.
 
+use super::decline_tables;
 use crate::findings::{
     Bound, Compared, Comparisons, EntrantFindings, Findings, Interval, Point, Spread,
 };
 use crate::quantity;
 
-/// A table, filled: rows in groups, one group per connection count.
+/// A table, filled: rows in groups, one group per connection count or per entrant.
 pub(super) struct Table {
     /// What it is about.
     pub(super) title: &'static str,
     /// How to read it.
     pub(super) caption: &'static str,
+    /// What the groups are.
+    pub(super) grouped_by: Head,
     /// Its columns.
-    pub(super) columns: &'static [Column],
+    pub(super) columns: Vec<Head>,
     /// Its rows.
     pub(super) groups: Vec<Group>,
 }
 
-/// The rows of one connection count.
+/// The rows that belong together.
 pub(super) struct Group {
     /// `100 connections`.
     pub(super) heading: String,
-    /// The connection count alone.
-    pub(super) connections: String,
-    /// A row per entrant, from the bottom of the ladder to its top.
+    /// The connection count alone, or the entrant.
+    pub(super) name: String,
+    /// Its rows; entrants from the bottom of the ladder to its top.
     pub(super) rows: Vec<Vec<String>>,
 }
 
-/// One column of a table.
-pub(super) struct Column {
+/// The head of a column.
+#[derive(Clone, Copy)]
+pub(super) struct Head {
     /// What is in it, with the unit.
     pub(super) head: &'static str,
     /// Whether it is text, and so set to the left.
     pub(super) text: bool,
+}
+
+/// One column of a table with a row per entrant.
+struct Column {
+    head: Head,
     write: fn(&Subject, &Point) -> String,
 }
 
@@ -44,38 +53,35 @@ struct Subject<'a> {
 
 /// The tables of the reports, in reading order.
 pub(super) fn all(findings: &Findings) -> Vec<Table> {
-    vec![
+    let mut tables = vec![
         Table {
             title: "Cost and rate",
             caption: "Medians over rounds, with 95% intervals. ÷ null: the ratio to the null rung in the same round. \
                       Costs in µs are corrected for the machine's drift by that ratio. Entrants that share a letter are a tie: not proven to differ. \
                       A rate that the client bounds does not rank servers: the cost does.",
-            columns: COST_AND_RATE,
-            groups: groups(findings, COST_AND_RATE),
+            ..by_count(findings, COST_AND_RATE)
         },
         Table {
             title: "Latency, as wrk corrects it",
             caption: "Medians over rounds of each percentile. A closed loop: each connection waits for its answer, so more connections mean longer waits \
                       of the same server.",
-            columns: LATENCY,
-            groups: groups(findings, LATENCY),
+            ..by_count(findings, LATENCY)
         },
         Table {
             title: "Resources",
             caption: "CPU: share of the CPUs that the threads of each side can use. Memory is resident memory under load.",
-            columns: RESOURCES,
-            groups: groups(findings, RESOURCES),
+            ..by_count(findings, RESOURCES)
         },
-    ]
+    ];
+    tables.extend(decline_tables::all(findings));
+    tables
 }
 
 /// The few columns that fit a terminal.
 pub(super) fn summary(findings: &Findings) -> Table {
     Table {
         title: "Summary",
-        caption: "",
-        columns: SUMMARY,
-        groups: groups(findings, SUMMARY),
+        ..by_count(findings, SUMMARY)
     }
 }
 
@@ -197,21 +203,36 @@ const SUMMARY: &[Column] = &[
 ];
 
 /// Where a figure does not exist.
-const NOTHING: &str = "–";
+pub(super) const NOTHING: &str = "–";
 
-const fn text(head: &'static str, write: fn(&Subject, &Point) -> String) -> Column {
-    Column {
-        head,
-        text: true,
-        write,
+impl Head {
+    pub(super) const fn text(head: &'static str) -> Self {
+        Self { head, text: true }
+    }
+
+    pub(super) const fn number(head: &'static str) -> Self {
+        Self { head, text: false }
     }
 }
 
+const fn text(head: &'static str, write: fn(&Subject, &Point) -> String) -> Column {
+    let head = Head::text(head);
+    Column { head, write }
+}
+
 const fn number(head: &'static str, write: fn(&Subject, &Point) -> String) -> Column {
-    Column {
-        head,
-        text: false,
-        write,
+    let head = Head::number(head);
+    Column { head, write }
+}
+
+/// A table with a row per entrant at each connection count, still without title and caption.
+fn by_count(findings: &Findings, columns: &[Column]) -> Table {
+    Table {
+        title: "",
+        caption: "",
+        grouped_by: Head::number("connections"),
+        columns: columns.iter().map(|column| column.head).collect(),
+        groups: groups(findings, columns),
     }
 }
 
@@ -226,7 +247,7 @@ fn groups(findings: &Findings, columns: &[Column]) -> Vec<Group> {
             let connections = points().next().map_or(0, |(_, p)| u64::from(p.connections));
             Group {
                 heading: format!("{} connections", quantity::whole(connections)),
-                connections: quantity::whole(connections),
+                name: quantity::whole(connections),
                 rows: points()
                     .map(|(entrant, point)| {
                         let subject = Subject {
@@ -278,21 +299,21 @@ fn letters(subject: &Subject, figure: fn(&Comparisons) -> &Compared) -> String {
     }
 }
 
-fn figure(spread: Option<Spread>, write: fn(f64) -> String) -> String {
+pub(super) fn figure(spread: Option<Spread>, write: fn(f64) -> String) -> String {
     spread.map_or_else(|| NOTHING.to_owned(), |spread| write(spread.median))
 }
 
-fn interval(interval: Option<Interval>, write: fn(f64) -> String) -> String {
+pub(super) fn interval(interval: Option<Interval>, write: fn(f64) -> String) -> String {
     interval.map_or_else(
         || NOTHING.to_owned(),
         |interval| format!("{} to {}", write(interval.low), write(interval.high)),
     )
 }
 
-fn hundredths(value: f64) -> String {
+pub(super) fn hundredths(value: f64) -> String {
     format!("{value:.2}")
 }
 
-fn thousandths(value: f64) -> String {
+pub(super) fn thousandths(value: f64) -> String {
     format!("{value:.3}")
 }

@@ -53,10 +53,7 @@ pub(super) fn headline(run: &Run) -> String {
             quantity::whole(u64::from(*last))
         ),
     };
-    let rounds = match matrix.rounds {
-        1 => "one round".to_owned(),
-        rounds => format!("{rounds} rounds"),
-    };
+    let rounds = quantity::rounds(matrix.rounds);
     let repeats = matrix
         .entrants
         .iter()
@@ -300,6 +297,18 @@ pub(super) fn definitions() -> Vec<Entry> {
             "bound by",
             "client: its CPUs are full, or the rate is at least 90% of null's: such a rate is the load generator's, and ranks \
              nothing. server: its CPUs are full. quota: the control group's. noise: not told. neither: both sides waited",
+        ),
+        (
+            "knee",
+            "where a curve is proven to turn for the worse: a power law before it, a steeper one after it",
+        ),
+        (
+            "waiting",
+            "CPU time that a side could use and did not: its CPUs were idle, or taken by other processes or the hypervisor",
+        ),
+        (
+            "beyond null",
+            "what was added to an entrant's time less what was added to null's, at the same counts in the same rounds: the entrant's own part",
         ),
         (
             "latency as wrk corrects it",
