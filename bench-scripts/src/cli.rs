@@ -176,6 +176,9 @@ struct SweepArgs {
     /// Pin nothing: server and load generator share all CPUs
     #[arg(long)]
     shared: bool,
+    /// Leave out the second pass, which measures latency at fixed rates
+    #[arg(long)]
+    no_latency: bool,
 }
 
 impl Cli {
@@ -233,6 +236,7 @@ impl SweepArgs {
             warmup: self.warmup,
             rounds: self.rounds,
             shared: self.shared,
+            no_latency: self.no_latency,
         };
         guardian::engage()?;
         let outcome = if let Some(dir) = self.resume {

@@ -3,10 +3,14 @@
 //! Every figure is a summary over rounds ([`Spread`]) of *valid* cells; an invalid cell is listed with its reasons and
 //! enters no figure. Units are in the names. A JSON Schema is committed in `schemas/findings.schema.json`.
 
+mod fixed_rates;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::record::Reason;
+
+pub use fixed_rates::{EntrantRates, FEW_SAMPLES, FixedRates, InvalidPacedCell, RatePoint};
 
 /// What a run's cells say, per entrant and connection count.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
@@ -30,6 +34,8 @@ pub struct Findings {
     pub entrants: Vec<EntrantFindings>,
     /// Which contestants differ, per connection count, ascending.
     pub comparisons: Vec<Comparisons>,
+    /// Latency at fixed rates; none where it was not to be measured.
+    pub fixed_rates: Option<FixedRates>,
 }
 
 /// The noise floor: the same server entered twice (A/A), compared with itself in every block at every connection count.

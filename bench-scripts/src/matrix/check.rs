@@ -1,5 +1,6 @@
 //! What a matrix may hold. Each check says in words what is wrong and what is allowed; the caller says where.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use crate::ladder;
@@ -29,6 +30,18 @@ pub(super) fn connections(counts: &[u32]) -> Result<(), String> {
                 pair[0], pair[1]
             ));
         }
+    }
+    Ok(())
+}
+
+/// Shares of a capacity, percent.
+pub(super) fn shares(shares: &[u32]) -> Result<(), String> {
+    let in_range = shares.iter().all(|share| (1..=100).contains(share));
+    if shares.is_empty() || !in_range || !shares.is_sorted_by(|a, b| a < b) {
+        return Err(
+            "`shares` are whole percents from 1 to 100, ascending, each once, and at least one"
+                .into(),
+        );
     }
     Ok(())
 }
@@ -146,5 +159,24 @@ pub(super) fn seconds(text: &str, least: u32) -> Result<u32, String> {
         .filter(|&seconds| (least..=86_400).contains(&seconds))
         .ok_or_else(|| {
             format!("{text} is out of range: at least {least}s and at most 1day are allowed")
+        })
+}
+
+/// Time of a load at a fixed rate, in ms. Its generator takes fractions of a second; but the server's counts are read in the
+/// last part of a warm-up, and a shorter window is no measurement.
+pub(super) fn paced_time(text: &str) -> Result<u64, String> {
+    const BOUNDS_MS: RangeInclusive<u64> = 100..=86_400_000;
+    let duration = humantime::parse_duration(text)
+        .map_err(|_| format!("{text:?} is not a duration: write it such as \"2s\" or \"300ms\""))?;
+    if !duration.subsec_nanos().is_multiple_of(1_000_000) {
+        return Err(format!(
+            "{text} has a fraction of a millisecond: whole ones are allowed"
+        ));
+    }
+    u64::try_from(duration.as_millis())
+        .ok()
+        .filter(|millis| BOUNDS_MS.contains(millis))
+        .ok_or_else(|| {
+            format!("{text} is out of range: at least 100ms and at most 1day are allowed")
         })
 }

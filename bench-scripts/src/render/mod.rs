@@ -39,7 +39,8 @@ pub struct Report<'a> {
     findings: &'a Findings,
     drawings: Vec<Drawing>,
     rasteriser: Rasteriser,
-    torn_last_line: bool,
+    /// The files whose last line was left out.
+    torn: &'a [&'static str],
 }
 
 /// A figure, and how it is drawn.
@@ -65,16 +66,16 @@ impl<'a> Report<'a> {
             findings,
             drawings,
             rasteriser: Rasteriser::new(),
-            torn_last_line: record.torn_last_line,
+            torn: &record.torn,
         }
     }
 
     /// What a reader must know of the rendering itself.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
-        let torn = self.torn_last_line.then(words::torn_last_line);
-        let fonts = self.rasteriser.warning().map(str::to_owned);
-        torn.into_iter().chain(fonts).collect()
+        let torn = self.torn.iter().map(|file| words::torn_last_line(file));
+        torn.chain(self.rasteriser.warning().map(str::to_owned))
+            .collect()
     }
 }
 
