@@ -1,5 +1,6 @@
 //! The figures of a run: requests per minute, cost per request, latency.
 
+use super::fixed_rates;
 use super::measure::{COST, Measure, P50, P99, RATE};
 use super::palette::{self, Style};
 use super::scale::Scale;
@@ -14,11 +15,13 @@ const NAMED_INVALID_POINTS: usize = 3;
 /// Every figure of a run, in the order in which reports show them.
 #[must_use]
 pub fn all(run: &Run, findings: &Findings) -> Vec<Figure> {
-    vec![
+    let mut figures = vec![
         requests_per_minute(run, findings),
         cost_per_request(run, findings),
         latency(run, findings),
-    ]
+    ];
+    figures.extend(fixed_rates::figure(run, findings));
+    figures
 }
 
 fn requests_per_minute(run: &Run, findings: &Findings) -> Figure {
@@ -135,7 +138,7 @@ fn subtitle(run: &Run, around: &str, reading: &str) -> String {
 }
 
 /// Entrants with their looks: the entrants of one program share a colour.
-fn styled(findings: &Findings) -> Vec<(&EntrantFindings, Style)> {
+pub(super) fn styled(findings: &Findings) -> Vec<(&EntrantFindings, Style)> {
     let mut controls = 0;
     let mut rungs: Vec<(&str, usize)> = Vec::new();
     let mut looks = Vec::with_capacity(findings.entrants.len());
@@ -204,10 +207,15 @@ fn stretches(entrant: &EntrantFindings, measure: &Measure) -> Vec<Vec<PlotPoint>
             pale: (measure.of_client)(point),
         })
     };
-    entrant
-        .points
-        .chunk_by(|a, b| value(a).is_some() == value(b).is_some())
-        .map(|stretch| stretch.iter().filter_map(value).collect::<Vec<_>>())
+    unbroken(entrant.points.iter().map(value))
+}
+
+/// Points in unbroken stretches, cut where there is none.
+pub(super) fn unbroken(points: impl Iterator<Item = Option<PlotPoint>>) -> Vec<Vec<PlotPoint>> {
+    let points: Vec<Option<PlotPoint>> = points.collect();
+    points
+        .split(Option::is_none)
+        .map(|stretch| stretch.iter().copied().flatten().collect::<Vec<_>>())
         .filter(|stretch| !stretch.is_empty())
         .collect()
 }
@@ -312,25 +320,26 @@ fn bars(
 }
 
 fn notes(findings: &Findings) -> Vec<String> {
-    let total = findings.invalid_cells().count();
-    let mut notes: Vec<String> = findings
-        .invalid_cells()
-        .take(NAMED_INVALID_POINTS)
-        .map(|(label, point, cell)| {
-            let reasons: Vec<String> = cell.reasons.iter().map(ToString::to_string).collect();
-            format!(
-                "○ invalid, enters no median: {label} at {} connections, round {}: {}",
-                quantity::whole(u64::from(point.connections)),
-                cell.block + 1,
-                reasons.join("; ")
-            )
-        })
+    named(findings.invalid_cells().map(|(label, point, cell)| {
+        let reasons: Vec<String> = cell.reasons.iter().map(ToString::to_string).collect();
+        format!(
+            "{label} at {} connections, round {}: {}",
+            quantity::whole(u64::from(point.connections)),
+            cell.block + 1,
+            reasons.join("; ")
+        )
+    }))
+}
+
+/// Names the first few of the hollow points, each of which is described in a line.
+pub(super) fn named(invalid: impl Iterator<Item = String>) -> Vec<String> {
+    let mut notes: Vec<String> = invalid
+        .map(|text| format!("○ invalid, enters no median: {text}"))
         .collect();
-    if total > NAMED_INVALID_POINTS {
-        notes.push(format!(
-            "○ and {} more, named in the report",
-            total - NAMED_INVALID_POINTS
-        ));
+    let more = notes.len().saturating_sub(NAMED_INVALID_POINTS);
+    if more > 0 {
+        notes.truncate(NAMED_INVALID_POINTS);
+        notes.push(format!("○ and {more} more, named in the report"));
     }
     notes
 }

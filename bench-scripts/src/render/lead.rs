@@ -2,6 +2,7 @@
 //!
 //! Nobody is said to be less or more than another unless the comparison proves it; everything else is a tie.
 
+use super::rates;
 use super::words::Entry;
 use crate::findings::{Bound, Compared, Comparison, Comparisons, Findings, Interval, Role};
 use crate::quantity;
@@ -45,6 +46,7 @@ pub(super) fn sentences(findings: &Findings) -> Vec<String> {
     sentences.extend(leaders(findings, &COST));
     sentences.extend(distances(findings));
     sentences.extend(bounds(findings));
+    sentences.extend(rates::sentence(findings));
     sentences.push(noise_floor(findings));
     sentences.extend(drift(findings));
     sentences.extend(outliers(findings));

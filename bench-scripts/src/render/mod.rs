@@ -4,6 +4,8 @@ mod cells_csv;
 mod findings_json;
 mod lead;
 mod pictures;
+mod rates;
+mod rates_csv;
 mod report_html;
 mod report_md;
 mod tables;
@@ -12,7 +14,7 @@ mod words;
 
 use crate::figure::{Figure, pictures as figures, png::Rasteriser, svg};
 use crate::findings::Findings;
-use crate::record::{Cell, Run};
+use crate::record::{Cell, PacedCell, Run};
 use crate::report::Record;
 
 pub use terminal::{terminal_sentences, terminal_table};
@@ -36,6 +38,7 @@ pub trait Exporter {
 pub struct Report<'a> {
     run: &'a Run,
     cells: &'a [Cell],
+    paced: &'a [PacedCell],
     findings: &'a Findings,
     drawings: Vec<Drawing>,
     rasteriser: Rasteriser,
@@ -63,6 +66,7 @@ impl<'a> Report<'a> {
         Self {
             run: &record.run,
             cells: &record.cells,
+            paced: &record.paced,
             findings,
             drawings,
             rasteriser: Rasteriser::new(),
@@ -88,6 +92,9 @@ pub fn exporters<'a>(report: &'a Report) -> Vec<Box<dyn Exporter + 'a>> {
         Box::new(findings_json::FindingsJson),
         Box::new(cells_csv::CellsCsv),
     ];
+    if !report.paced.is_empty() {
+        exporters.push(Box::new(rates_csv::RatesCsv));
+    }
     for drawing in &report.drawings {
         exporters.push(Box::new(pictures::Svg(drawing)));
         exporters.push(Box::new(pictures::Png(drawing)));

@@ -113,7 +113,7 @@ impl<'a> Page<'a> {
             environment: words::environment(run),
             programs: words::programs(run),
             method: words::method(run),
-            definitions: words::definitions(),
+            definitions: words::definitions(run),
             reproduction: words::reproduction(run),
             version: &run.rungs_version,
         }

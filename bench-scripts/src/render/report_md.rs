@@ -53,7 +53,7 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
     for paragraph in words::method(run) {
         writeln!(out, "\n{paragraph}")?;
     }
-    write_entries(out, "Definitions", words::definitions())?;
+    write_entries(out, "Definitions", words::definitions(run))?;
     writeln!(
         out,
         "\n## Again\n\n```sh\n{}\n```",
@@ -63,19 +63,19 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
 
 fn write_table(out: &mut String, table: &Table) -> fmt::Result {
     writeln!(out, "\n## {}\n\n{}\n", table.title, table.caption)?;
-    write!(out, "| connections |")?;
-    for column in table.columns {
+    write!(out, "| {} |", table.key)?;
+    for column in &table.columns {
         write!(out, " {} |", column.head)?;
     }
     write!(out, "\n| ---: |")?;
-    for column in table.columns {
+    for column in &table.columns {
         write!(out, " {} |", if column.text { "---" } else { "---:" })?;
     }
     writeln!(out)?;
     for group in &table.groups {
         for row in &group.rows {
             let cells = row.iter().map(String::as_str);
-            write_row(out, [group.connections.as_str()].into_iter().chain(cells))?;
+            write_row(out, [group.key.as_str()].into_iter().chain(cells))?;
         }
     }
     Ok(())

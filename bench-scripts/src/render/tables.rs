@@ -1,38 +1,47 @@
 //! What the tables of every rendering say: columns as data, filled from findings.
 
+use super::rates;
 use crate::findings::{
     Bound, Compared, Comparisons, EntrantFindings, Findings, Interval, Point, Spread,
 };
 use crate::quantity;
 
-/// A table, filled: rows in groups, one group per connection count.
+/// A table, filled: rows in groups.
 pub(super) struct Table {
     /// What it is about.
     pub(super) title: &'static str,
     /// How to read it.
     pub(super) caption: &'static str,
+    /// What its groups differ in: `connections`.
+    pub(super) key: &'static str,
     /// Its columns.
-    pub(super) columns: &'static [Column],
+    pub(super) columns: Vec<Head>,
     /// Its rows.
     pub(super) groups: Vec<Group>,
 }
 
-/// The rows of one connection count.
+/// The rows of one connection count, or of whatever else the key is.
 pub(super) struct Group {
     /// `100 connections`.
     pub(super) heading: String,
-    /// The connection count alone.
-    pub(super) connections: String,
+    /// The key's value alone.
+    pub(super) key: String,
     /// A row per entrant, from the bottom of the ladder to its top.
     pub(super) rows: Vec<Vec<String>>,
 }
 
-/// One column of a table.
-pub(super) struct Column {
-    /// What is in it, with the unit.
+/// The head of a column.
+#[derive(Clone, Copy)]
+pub(super) struct Head {
+    /// What is in the column, with the unit.
     pub(super) head: &'static str,
     /// Whether it is text, and so set to the left.
     pub(super) text: bool,
+}
+
+/// One column of a table over connection counts.
+struct Column {
+    head: Head,
     write: fn(&Subject, &Point) -> String,
 }
 
@@ -44,38 +53,48 @@ struct Subject<'a> {
 
 /// The tables of the reports, in reading order.
 pub(super) fn all(findings: &Findings) -> Vec<Table> {
-    vec![
-        Table {
-            title: "Cost and rate",
-            caption: "Medians over rounds, with 95% intervals. ÷ null: the ratio to the null rung in the same round. \
-                      Costs in µs are corrected for the machine's drift by that ratio. Entrants that share a letter are a tie: not proven to differ. \
-                      A rate that the client bounds does not rank servers: the cost does.",
-            columns: COST_AND_RATE,
-            groups: groups(findings, COST_AND_RATE),
-        },
-        Table {
-            title: "Latency, as wrk corrects it",
-            caption: "Medians over rounds of each percentile. A closed loop: each connection waits for its answer, so more connections mean longer waits \
-                      of the same server.",
-            columns: LATENCY,
-            groups: groups(findings, LATENCY),
-        },
-        Table {
-            title: "Resources",
-            caption: "CPU: share of the CPUs that the threads of each side can use. Memory is resident memory under load.",
-            columns: RESOURCES,
-            groups: groups(findings, RESOURCES),
-        },
-    ]
+    let tables = [
+        (
+            "Cost and rate",
+            "Medians over rounds, with 95% intervals. ÷ null: the ratio to the null rung in the same round. \
+             Costs in µs are corrected for the machine's drift by that ratio. Entrants that share a letter are a tie: not proven to differ. \
+             A rate that the client bounds does not rank servers: the cost does.",
+            COST_AND_RATE,
+        ),
+        (
+            "Latency, as wrk corrects it",
+            "Medians over rounds of each percentile. A closed loop: each connection waits for its answer, so more connections mean longer waits \
+             of the same server.",
+            LATENCY,
+        ),
+        (
+            "Resources",
+            "CPU: share of the CPUs that the threads of each side can use. Memory is resident memory under load.",
+            RESOURCES,
+        ),
+    ];
+    let tables = tables.map(|(title, caption, columns)| table(findings, title, caption, columns));
+    tables.into_iter().chain(rates::tables(findings)).collect()
 }
 
 /// The few columns that fit a terminal.
 pub(super) fn summary(findings: &Findings) -> Table {
+    table(findings, "Summary", "", SUMMARY)
+}
+
+/// A table over connection counts.
+fn table(
+    findings: &Findings,
+    title: &'static str,
+    caption: &'static str,
+    columns: &[Column],
+) -> Table {
     Table {
-        title: "Summary",
-        caption: "",
-        columns: SUMMARY,
-        groups: groups(findings, SUMMARY),
+        title,
+        caption,
+        key: "connections",
+        columns: columns.iter().map(|column| column.head).collect(),
+        groups: groups(findings, columns),
     }
 }
 
@@ -197,22 +216,16 @@ const SUMMARY: &[Column] = &[
 ];
 
 /// Where a figure does not exist.
-const NOTHING: &str = "–";
+pub(super) const NOTHING: &str = "–";
 
 const fn text(head: &'static str, write: fn(&Subject, &Point) -> String) -> Column {
-    Column {
-        head,
-        text: true,
-        write,
-    }
+    let head = Head { head, text: true };
+    Column { head, write }
 }
 
 const fn number(head: &'static str, write: fn(&Subject, &Point) -> String) -> Column {
-    Column {
-        head,
-        text: false,
-        write,
-    }
+    let head = Head { head, text: false };
+    Column { head, write }
 }
 
 fn groups(findings: &Findings, columns: &[Column]) -> Vec<Group> {
@@ -226,7 +239,7 @@ fn groups(findings: &Findings, columns: &[Column]) -> Vec<Group> {
             let connections = points().next().map_or(0, |(_, p)| u64::from(p.connections));
             Group {
                 heading: format!("{} connections", quantity::whole(connections)),
-                connections: quantity::whole(connections),
+                key: quantity::whole(connections),
                 rows: points()
                     .map(|(entrant, point)| {
                         let subject = Subject {
@@ -278,7 +291,7 @@ fn letters(subject: &Subject, figure: fn(&Comparisons) -> &Compared) -> String {
     }
 }
 
-fn figure(spread: Option<Spread>, write: fn(f64) -> String) -> String {
+pub(super) fn figure(spread: Option<Spread>, write: fn(f64) -> String) -> String {
     spread.map_or_else(|| NOTHING.to_owned(), |spread| write(spread.median))
 }
 
@@ -289,7 +302,7 @@ fn interval(interval: Option<Interval>, write: fn(f64) -> String) -> String {
     )
 }
 
-fn hundredths(value: f64) -> String {
+pub(super) fn hundredths(value: f64) -> String {
     format!("{value:.2}")
 }
 

@@ -17,7 +17,7 @@ pub fn terminal_sentences(findings: &Findings) -> String {
 pub fn terminal_table(findings: &Findings) -> String {
     let summary = tables::summary(findings);
     let heads = summary.columns.iter().map(|column| column.head);
-    let header: Vec<&str> = ["connections"].into_iter().chain(heads).collect();
+    let header: Vec<&str> = [summary.key].into_iter().chain(heads).collect();
     let mut table = table::plain(&header);
     // Whatever the terminal's width: a column that wraps is harder to read than a line that does.
     table.set_content_arrangement(ContentArrangement::Disabled);
@@ -26,16 +26,12 @@ pub fn terminal_table(findings: &Findings) -> String {
             table.add_row([""]);
         }
         for (position, row) in group.rows.iter().enumerate() {
-            let connections = if position == 0 {
-                group.connections.as_str()
+            let key = if position == 0 {
+                group.key.as_str()
             } else {
                 ""
             };
-            table.add_row(
-                [connections]
-                    .into_iter()
-                    .chain(row.iter().map(String::as_str)),
-            );
+            table.add_row([key].into_iter().chain(row.iter().map(String::as_str)));
         }
     }
     for (position, column) in table.column_iter_mut().enumerate() {

@@ -1,5 +1,6 @@
 //! What the Markdown and the HTML report say in words.
 
+use super::rates;
 use crate::findings::Findings;
 use crate::quantity;
 use crate::record::{AdviceLevel, CpuPlan, Run};
@@ -100,6 +101,7 @@ pub(super) fn remarks(findings: &Findings, torn: &[&str]) -> Vec<String> {
             cells.attempts - cells.measured
         ));
     }
+    remarks.extend(rates::remarks(findings));
     remarks
 }
 
@@ -119,6 +121,7 @@ pub(super) fn invalid_rows(findings: &Findings) -> Vec<InvalidRow> {
                 reasons: reasons.join("; "),
             }
         })
+        .chain(rates::invalid_rows(findings))
         .collect()
 }
 
@@ -227,6 +230,12 @@ pub(super) fn programs(run: &Run) -> Vec<Entry> {
 
 /// How it was measured, a paragraph each.
 pub(super) fn method(run: &Run) -> Vec<String> {
+    let mut paragraphs = method_of_cells(run);
+    paragraphs.extend(rates::method(run));
+    paragraphs
+}
+
+fn method_of_cells(run: &Run) -> Vec<String> {
     let matrix = &run.matrix;
     let pinned = if run.cpu_plan.pinned {
         "Server and load generator are pinned to separate CPUs, so that neither takes time from the other."
@@ -262,7 +271,7 @@ pub(super) fn method(run: &Run) -> Vec<String> {
 }
 
 /// The terms of the report.
-pub(super) fn definitions() -> Vec<Entry> {
+pub(super) fn definitions(run: &Run) -> Vec<Entry> {
     [
         ("rung", "one server implementation, as a level of abstraction above the kernel"),
         ("entrant", "a rung, or another server, as it was entered: program, flags, label"),
@@ -302,6 +311,7 @@ pub(super) fn definitions() -> Vec<Entry> {
     ]
     .into_iter()
     .map(|(term, text)| (term.to_owned(), text.to_owned()))
+    .chain(rates::definitions(run))
     .collect()
 }
 
