@@ -161,7 +161,7 @@ struct SweepArgs {
     /// Length of each measured load, instead of the matrix's; whole seconds, such as 2s
     #[arg(long, value_name = "TIME")]
     duration: Option<String>,
-    /// Length of each warm-up, instead of the matrix's; whole seconds, 0s for none
+    /// Length of each warm-up, instead of the matrix's, in steps of 100ms; 0s for none
     #[arg(long, value_name = "TIME")]
     warmup: Option<String>,
     /// Rounds, instead of the matrix's; more rounds beat longer ones

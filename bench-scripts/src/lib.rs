@@ -31,6 +31,7 @@ pub mod record;
 pub mod render;
 pub mod report;
 pub mod response_reader;
+pub mod robust;
 pub mod serve;
 pub mod server;
 pub mod store;

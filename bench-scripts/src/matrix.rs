@@ -4,6 +4,7 @@ pub(crate) mod check;
 mod file;
 
 use std::path::Path;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,8 +25,8 @@ pub struct Matrix {
     pub connections: Vec<u32>,
     /// Blocks: each holds every entrant at every connection count once.
     pub rounds: u32,
-    /// Length of the warm-up of each cell, seconds.
-    pub warmup_s: u32,
+    /// Length of the warm-up of each cell, seconds; tenths are told apart.
+    pub warmup_s: f64,
     /// Length of the measured load of each cell, seconds.
     pub duration_s: u32,
     /// The path that is asked for.
@@ -190,10 +191,10 @@ impl Matrix {
             self.connections = connections;
         }
         if let Some(duration) = overrides.duration {
-            self.duration_s = check::seconds(&duration, 1).map_err(wrong("--duration"))?;
+            self.duration_s = check::seconds(&duration).map_err(wrong("--duration"))?;
         }
         if let Some(warmup) = overrides.warmup {
-            self.warmup_s = check::seconds(&warmup, 0).map_err(wrong("--warmup"))?;
+            self.warmup_s = check::tenths(&warmup).map_err(wrong("--warmup"))?;
         }
         if let Some(rounds) = overrides.rounds {
             check::rounds(rounds).map_err(wrong("--rounds"))?;
@@ -232,6 +233,18 @@ impl Matrix {
         let repeated = self.entrants.iter().find_map(|e| e.repeat_of.as_deref());
         let repeated = repeated.filter(|label| entrants.iter().any(|e| e.label == *label));
         with_repeat(entrants, repeated)
+    }
+
+    /// Length of the warm-up of each cell.
+    #[must_use]
+    pub fn warmup(&self) -> Duration {
+        Duration::from_secs_f64(self.warmup_s)
+    }
+
+    /// Length of the measured load of each cell.
+    #[must_use]
+    pub fn duration(&self) -> Duration {
+        Duration::from_secs(self.duration_s.into())
     }
 
     /// The largest connection count, in either pass.

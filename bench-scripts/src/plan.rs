@@ -109,7 +109,7 @@ pub fn cells(matrix: &Matrix) -> usize {
 /// How long one cell takes, about.
 #[must_use]
 pub fn cell_time(matrix: &Matrix) -> Duration {
-    Duration::from_secs(u64::from(matrix.warmup_s + matrix.duration_s)) + CELL_OVERHEAD
+    matrix.warmup() + matrix.duration() + CELL_OVERHEAD
 }
 
 /// How long the sweep takes with both passes, about.

@@ -76,7 +76,7 @@ pub fn run(options: Options, interrupt: &Interrupt) -> anyhow::Result<Outcome> {
     }
     let paced = rates::measure(&setup, &tally, &store, interrupt)?;
     let matrix = &setup.run.matrix;
-    let cell = Duration::from_secs(u64::from(matrix.warmup_s + matrix.duration_s));
+    let cell = matrix.warmup() + matrix.duration();
     let loading = cell * u32::try_from(tally.attempts())? + rates::loading(matrix, &paced);
     note(format_args!(
         "{} in all, {:.0}% of it outside warm-ups and windows",
@@ -151,8 +151,8 @@ fn measure(
     let bench = Bench {
         generator: &setup.wrk,
         request: &setup.request,
-        warmup: Duration::from_secs(matrix.warmup_s.into()),
-        duration: Duration::from_secs(matrix.duration_s.into()),
+        warmup: matrix.warmup(),
+        duration: matrix.duration(),
         cpus: &cpus,
         interrupt,
     };

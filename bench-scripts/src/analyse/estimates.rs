@@ -1,7 +1,7 @@
 //! What a run's cells say with what certainty: intervals, noise floor, ties, drift, outliers.
 
-use super::intervals::{LogInterval, Noise, Sample};
-use super::logs::Logs;
+use super::intervals::{LogInterval, Noise};
+use super::logs::{Blocks, Logs};
 use super::noise::{self, Group};
 use super::spread::spread;
 use super::{Index, control_of, ties, total_cost};
@@ -162,16 +162,17 @@ impl Figure {
             ratio: None,
             equals,
         };
-        let direct: Vec<Sample> = (0..entrants.len())
+        let entrants = 0..entrants.len();
+        let direct = entrants
             .flat_map(|entrant| (0..new.logs.counts()).map(move |count| (entrant, count)))
-            .filter_map(|(entrant, count)| Sample::of(new.logs.point(entrant, count)))
-            .collect();
-        let ratio: Vec<Sample> = new
+            .map(|(entrant, count)| new.logs.point(entrant, count));
+        let ratio: Vec<Blocks> = new
             .ratio_points()
-            .filter_map(|(entrant, to, count)| Sample::of(&new.logs.ratio(entrant, to, count)))
+            .map(|(entrant, to, count)| new.logs.ratio(entrant, to, count))
             .collect();
-        new.direct = Noise::learn(&direct, 1.0);
-        new.ratio = Noise::learn(&ratio, 1.0).or(equals);
+        let (direct, ratio) = (Noise::learn(direct, 1.0), Noise::learn(&ratio, 1.0));
+        new.direct = direct;
+        new.ratio = ratio.or(equals);
         new
     }
 
@@ -197,8 +198,8 @@ impl Figure {
         let of_ratio = self.of_ratio(entrant, count).filter(|_| by_ratio);
         let of_ratio = of_ratio.zip(self.control_median(entrant, count));
         let as_measured = || {
-            let sample = Sample::of(self.logs.point(entrant, count))?;
-            Some((self.direct?.interval(&sample)?, 1.0))
+            let point = self.logs.point(entrant, count);
+            Some((self.direct?.interval(point)?, 1.0))
         };
         let (log, unit) = of_ratio.or_else(as_measured)?;
         Some(log.of_figure(unit, median?))
@@ -216,7 +217,7 @@ impl Figure {
 
     fn of_ratio(&self, entrant: usize, count: usize) -> Option<LogInterval> {
         let ratios = self.logs.ratio(entrant, self.controls[entrant]?, count);
-        self.ratio?.interval(&Sample::of(&ratios)?)
+        self.ratio?.interval(&ratios)
     }
 
     /// Whether the control cancels more noise than it adds: decided once for a run, since the narrower of two intervals of one

@@ -1,6 +1,5 @@
 //! What a matrix may hold. Each check says in words what is wrong and what is allowed; the caller says where.
 
-use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use crate::ladder;
@@ -145,10 +144,9 @@ pub(super) fn status(status: u16) -> Result<(), String> {
     }
 }
 
-/// Whole seconds, since wrk takes no fractions; `least` is 0 or 1.
-pub(super) fn seconds(text: &str, least: u32) -> Result<u32, String> {
-    let duration: Duration = humantime::parse_duration(text)
-        .map_err(|_| format!("{text:?} is not a duration: write it such as \"2s\" or \"1m\""))?;
+/// Whole seconds, since wrk takes no fractions.
+pub(super) fn seconds(text: &str) -> Result<u32, String> {
+    let duration = duration(text)?;
     if duration.subsec_nanos() != 0 {
         return Err(format!(
             "{text} has a fraction: whole seconds are allowed, since wrk takes no others"
@@ -156,18 +154,37 @@ pub(super) fn seconds(text: &str, least: u32) -> Result<u32, String> {
     }
     u32::try_from(duration.as_secs())
         .ok()
-        .filter(|&seconds| (least..=86_400).contains(&seconds))
-        .ok_or_else(|| {
-            format!("{text} is out of range: at least {least}s and at most 1day are allowed")
-        })
+        .filter(|&seconds| seconds > 0 && duration <= LONGEST)
+        .ok_or_else(|| format!("{text} is out of range: at least 1s and at most 1day are allowed"))
+}
+
+/// The length of a warm-up, in seconds: wrk looks ten times a second whether it is to end.
+pub(super) fn tenths(text: &str) -> Result<f64, String> {
+    let duration = duration(text)?;
+    if duration.as_nanos() % 100_000_000 != 0 {
+        return Err(format!(
+            "{text} is not in steps of 100ms: wrk ends a load no finer than that"
+        ));
+    }
+    if duration > LONGEST {
+        return Err(format!("{text} is out of range: at most 1day is allowed"));
+    }
+    Ok(duration.as_secs_f64())
+}
+
+/// The longest time that is no slip of the pen.
+const LONGEST: Duration = Duration::from_secs(86_400);
+
+fn duration(text: &str) -> Result<Duration, String> {
+    humantime::parse_duration(text)
+        .map_err(|_| format!("{text:?} is not a duration: write it such as \"2s\" or \"1m\""))
 }
 
 /// Time of a load at a fixed rate, in ms. Its generator takes fractions of a second; but the server's counts are read in the
-/// last part of a warm-up, and a shorter window is no measurement.
+/// middle of a warm-up, and a shorter window is no measurement.
 pub(super) fn paced_time(text: &str) -> Result<u64, String> {
-    const BOUNDS_MS: RangeInclusive<u64> = 100..=86_400_000;
-    let duration = humantime::parse_duration(text)
-        .map_err(|_| format!("{text:?} is not a duration: write it such as \"2s\" or \"300ms\""))?;
+    const SHORTEST: Duration = Duration::from_millis(100);
+    let duration = duration(text)?;
     if !duration.subsec_nanos().is_multiple_of(1_000_000) {
         return Err(format!(
             "{text} has a fraction of a millisecond: whole ones are allowed"
@@ -175,7 +192,7 @@ pub(super) fn paced_time(text: &str) -> Result<u64, String> {
     }
     u64::try_from(duration.as_millis())
         .ok()
-        .filter(|millis| BOUNDS_MS.contains(millis))
+        .filter(|_| (SHORTEST..=LONGEST).contains(&duration))
         .ok_or_else(|| {
             format!("{text} is out of range: at least 100ms and at most 1day are allowed")
         })

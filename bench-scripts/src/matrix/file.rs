@@ -167,8 +167,8 @@ fn resolve(file: File) -> Result<Matrix, At> {
         about: file.about,
         connections: checked(&file.connections, |counts| check::connections(counts))?.clone(),
         rounds: *checked(&file.rounds, |&n| check::rounds(n))?,
-        warmup_s: seconds(&file.warmup, 0)?,
-        duration_s: seconds(&file.duration, 1)?,
+        warmup_s: time(&file.warmup, check::tenths)?,
+        duration_s: time(&file.duration, check::seconds)?,
         path,
         pinned: file.pinned.unwrap_or(true),
         load: LoadSettings {
@@ -183,7 +183,7 @@ fn resolve(file: File) -> Result<Matrix, At> {
                 .map(|header| Ok(checked(header, |header| check::header(header))?.clone()))
                 .collect::<Result<_, At>>()?,
             timeout_s: match &load.timeout {
-                Some(timeout) => seconds(timeout, 1)?,
+                Some(timeout) => time(timeout, check::seconds)?,
                 None => 8,
             },
         },
@@ -299,8 +299,8 @@ fn words(command: &Spanned<Value>) -> Result<Vec<String>, At> {
     Ok(words)
 }
 
-fn seconds(text: &Spanned<String>, least: u32) -> Result<u32, At> {
-    check::seconds(text.get_ref(), least).map_err(|problem| At::new(text.span(), problem))
+fn time<T>(text: &Spanned<String>, read: fn(&str) -> Result<T, String>) -> Result<T, At> {
+    read(text.get_ref()).map_err(|problem| At::new(text.span(), problem))
 }
 
 fn checked<T>(value: &Spanned<T>, check: impl FnOnce(&T) -> Result<(), String>) -> Result<&T, At> {

@@ -31,7 +31,7 @@ fn defaults_are_filled_in_and_the_control_is_added() {
          command = \"srv --port '{{port}}'\"\nbody_bytes = 5\n"
     );
     let matrix = parse("t.toml", &text).unwrap();
-    assert_eq!((matrix.warmup_s, matrix.duration_s), (1, 2));
+    assert_eq!((matrix.warmup_s, matrix.duration_s), (1.0, 2));
     assert_eq!((matrix.path.as_str(), matrix.pinned), ("/", true));
     assert_eq!(matrix.load.timeout_s, 8);
     let labels: Vec<_> = matrix.entrants.iter().map(|e| e.label.as_str()).collect();
@@ -93,6 +93,7 @@ fn each_wrong_value_names_its_line_and_what_is_allowed() {
         ("rounds = 1", "rounds = 0", "t.toml:4:", "at least 1"),
         ("\"2s\"", "\"1.5s\"", "t.toml:6:", "whole seconds"),
         ("\"2s\"", "\"1500ms\"", "t.toml:6:", "whole seconds"),
+        ("\"1s\"", "\"1250ms\"", "t.toml:5:", "steps of 100ms"),
         ("\"2s\"", "\"0s\"", "t.toml:6:", "at least 1s"),
         ("\"2s\"", "\"two\"", "t.toml:6:", "such as \"2s\""),
         ("\"2s\"", "2", "t.toml:6:", "string"),
