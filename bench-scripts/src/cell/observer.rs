@@ -18,6 +18,9 @@ use crate::server::{Counters, Launch, Server};
 /// How often one looks whether all connections are established.
 const POLL: Duration = Duration::from_millis(5);
 
+/// How often one counts the connections to the server's port themselves: the list takes 1 ms for each thousand or so.
+const PROVE: Duration = Duration::from_millis(25);
+
 /// How long the connections of a load may take to go.
 const SETTLE: Duration = Duration::from_millis(500);
 
@@ -116,8 +119,8 @@ impl Observer<'_> {
 
     /// Waits until all connections of a load are established, at most until `by`; gives how many then are.
     ///
-    /// The kernel's count of all sockets is cheap, and so asked first and often. But others open sockets too: only the
-    /// list of those of the server's port is proof.
+    /// The kernel's count of all sockets is cheap, and so asked first and often. But others open and close sockets too: only
+    /// the list of those of the server's port is proof, and is asked for now and then whatever the count says.
     pub(super) fn await_connections<T>(
         &self,
         server: &Server,
@@ -128,13 +131,15 @@ impl Observer<'_> {
     ) -> Result<u32, Interrupted> {
         // Each connection has a socket on either side.
         let wanted = sockets_before + 2 * u64::from(connections);
+        let mut prove_at = Instant::now() + PROVE;
         loop {
             let over = Instant::now() >= by || run.has_ended();
-            if over || sockets_in_use() >= wanted {
+            if over || sockets_in_use() >= wanted || Instant::now() >= prove_at {
                 let established = net::established(server.addr.port()).unwrap_or(0);
                 if over || established >= connections {
                     return Ok(established);
                 }
+                prove_at = Instant::now() + PROVE;
             }
             self.interrupt.check()?;
             thread::sleep(POLL);

@@ -15,7 +15,7 @@ use crate::record::{CapacityOf, Cell, PlannedPacedCell, Run};
 
 /// What a paced cell takes beside its load: starting, checking and stopping a server, and opening connections. Measured
 /// with all rungs on two CPUs.
-const CELL_OVERHEAD: Duration = Duration::from_millis(150);
+const CELL_OVERHEAD: Duration = Duration::from_millis(50);
 
 /// Which of its random numbers the order takes, so that it does not repeat the order of the first pass.
 const STREAM: u64 = 1;
