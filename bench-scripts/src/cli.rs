@@ -56,7 +56,7 @@ enum Command {
         #[arg(long)]
         quick: bool,
     },
-    /// Render a run again, from its run.json and cells.jsonl
+    /// Render a run again, from its run.json, cells.jsonl and rates.jsonl
     #[command(after_long_help = "\
 Examples:
   rungs report results/latest
