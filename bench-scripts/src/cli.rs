@@ -56,7 +56,7 @@ enum Command {
         #[arg(long)]
         quick: bool,
     },
-    /// Render a run again, from its run.json and cells.jsonl
+    /// Render a run again, from its run.json, cells.jsonl and rates.jsonl
     #[command(after_long_help = "\
 Examples:
   rungs report results/latest
@@ -176,6 +176,9 @@ struct SweepArgs {
     /// Pin nothing: server and load generator share all CPUs
     #[arg(long)]
     shared: bool,
+    /// Leave out the second pass, which measures latency at fixed rates
+    #[arg(long)]
+    no_latency: bool,
 }
 
 impl Cli {
@@ -233,6 +236,7 @@ impl SweepArgs {
             warmup: self.warmup,
             rounds: self.rounds,
             shared: self.shared,
+            no_latency: self.no_latency,
         };
         guardian::engage()?;
         let outcome = if let Some(dir) = self.resume {

@@ -3,6 +3,7 @@
 //! Every figure is a summary over rounds ([`Spread`]) of *valid* cells; an invalid cell is listed with its reasons and
 //! enters no figure. Units are in the names. A JSON Schema is committed in `schemas/findings.schema.json`.
 
+mod fixed_rates;
 mod scaling;
 
 use schemars::JsonSchema;
@@ -10,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::Reason;
 
+pub use fixed_rates::{EntrantRates, FEW_SAMPLES, FixedRates, InvalidPacedCell, RatePoint};
 pub use scaling::{
     Added, AddedPart, Critical, Crossing, Crossings, Curve, Decline, Estimate, Knee, Part, Scaling,
     Side,
@@ -41,6 +43,8 @@ pub struct Findings {
     pub comparisons: Vec<Comparisons>,
     /// Where contestants change places between connection counts.
     pub crossings: Crossings,
+    /// Latency at fixed rates; none where it was not to be measured.
+    pub fixed_rates: Option<FixedRates>,
 }
 
 /// The noise floor: the same server entered twice (A/A), compared with itself in every block at every connection count.

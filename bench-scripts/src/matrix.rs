@@ -35,6 +35,9 @@ pub struct Matrix {
     pub pinned: bool,
     /// The load generator's settings.
     pub load: LoadSettings,
+    /// The second pass, which measures latency at fixed rates; none leaves it out.
+    #[serde(default)]
+    pub latency: Option<LatencySettings>,
     /// The entrants, in the order in which reports list them: from the bottom of the ladder to its top.
     pub entrants: Vec<Entrant>,
 }
@@ -49,6 +52,22 @@ pub struct LoadSettings {
     pub headers: Vec<String>,
     /// Answers later than this are errors, seconds.
     pub timeout_s: u32,
+}
+
+/// How latency is measured at fixed rates, once every cell is measured.
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct LatencySettings {
+    /// Connections that share the requests.
+    pub connections: u32,
+    /// The rates, as shares of a capacity, percent, ascending.
+    pub shares: Vec<u32>,
+    /// Load at the same rate before the measured one, ms.
+    pub warmup_ms: u64,
+    /// Length of the measured load, ms.
+    pub duration_ms: u64,
+    /// Blocks: each holds every entrant at every one of its rates once.
+    pub rounds: u32,
 }
 
 /// One rung or foreign server as it is entered.
@@ -126,6 +145,8 @@ pub struct Overrides {
     pub rounds: Option<u32>,
     /// Pin nothing.
     pub shared: bool,
+    /// Leave out latency at fixed rates.
+    pub no_latency: bool,
 }
 
 impl Matrix {
@@ -180,6 +201,9 @@ impl Matrix {
             self.rounds = rounds;
         }
         self.pinned &= !overrides.shared;
+        if overrides.no_latency {
+            self.latency = None;
+        }
         Ok(self)
     }
 
@@ -223,10 +247,12 @@ impl Matrix {
         Duration::from_secs(self.duration_s.into())
     }
 
-    /// The largest connection count.
+    /// The largest connection count, in either pass.
     #[must_use]
     pub fn most_connections(&self) -> u32 {
-        self.connections.iter().copied().max().unwrap_or(0)
+        let paced = self.latency.iter().map(|latency| latency.connections);
+        let counts = self.connections.iter().copied().chain(paced);
+        counts.max().unwrap_or(0)
     }
 }
 

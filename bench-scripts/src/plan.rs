@@ -1,5 +1,7 @@
 //! Matrix and seed make the order of cells.
 
+pub mod rates;
+
 use std::time::Duration;
 
 use rand::SeedableRng;
@@ -110,11 +112,11 @@ pub fn cell_time(matrix: &Matrix) -> Duration {
     matrix.warmup() + matrix.duration() + CELL_OVERHEAD
 }
 
-/// How long the sweep takes, about.
+/// How long the sweep takes with both passes, about.
 #[must_use]
 pub fn sweep_time(matrix: &Matrix) -> Duration {
     let cells = u32::try_from(cells(matrix)).unwrap_or(u32::MAX);
-    SWEEP_OVERHEAD + cell_time(matrix) * cells
+    SWEEP_OVERHEAD + cell_time(matrix) * cells + rates::time(matrix)
 }
 
 #[cfg(test)]

@@ -32,6 +32,12 @@ pub fn micros(us: f64) -> String {
     scaled(us, 1000.0, &[" µs", " ms", " s"])
 }
 
+/// A time of whole ms, as people set it: `800 ms`, `2 s`.
+#[must_use]
+pub fn millis(ms: u64) -> String {
+    without_idle_zeros(&micros(ms as f64 * 1e3))
+}
+
 /// An amount of memory given in bytes: `12.3 MiB`.
 #[must_use]
 pub fn bytes(bytes: f64) -> String {
@@ -132,6 +138,7 @@ mod tests {
         assert_eq!(micros(8.912), "8.91 µs");
         assert_eq!(micros(1240.0), "1.24 ms");
         assert_eq!(micros(99.96), "100 µs");
+        assert_eq!([200, 2000, 2500].map(millis), ["200 ms", "2 s", "2.5 s"]);
         assert_eq!(bytes(12.9 * 1024.0 * 1024.0), "12.9 MiB");
         assert_eq!(bytes(-2048.0), "-2.00 KiB");
         assert_eq!(percent(0.973), "97%");

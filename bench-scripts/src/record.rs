@@ -1,7 +1,11 @@
-//! Contract 4: what a run is on disk. `run.json` is a [`Run`], each line of `cells.jsonl` a [`Cell`].
+//! Contract 4: what a run is on disk. `run.json` is a [`Run`], each line of `cells.jsonl` a [`Cell`], and each of
+//! `rates.jsonl`, which is there where a matrix asks for latency at fixed rates, a [`PacedCell`].
 //!
-//! These two hold everything that was measured; all else in a run's directory is a pure function of them. Every field
-//! has its unit in its name. JSON Schemas of both are committed in `schemas/` and tested against real output.
+//! These hold everything that was measured; all else in a run's directory is a pure function of them. Every field
+//! has its unit in its name. JSON Schemas of all are committed in `schemas/` and tested against real output.
+
+mod attempt;
+mod paced;
 
 use std::fmt;
 
@@ -9,6 +13,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::matrix::Matrix;
+use crate::paced::{Errors, Problem};
+
+pub use attempt::{Attempt, Planned};
+pub use paced::{CapacityOf, PacedCell, PlannedPacedCell};
 
 /// The version of the layout of a run's directory.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -280,6 +288,16 @@ pub enum Reason {
         /// Seen established.
         established: u32,
     },
+    /// A load at a fixed rate was not the one asked for.
+    RateNotHeld {
+        /// Why.
+        problem: Problem,
+    },
+    /// In a load at a fixed rate, requests or connections failed.
+    RequestsFailed {
+        /// By kind.
+        errors: Errors,
+    },
     /// Bytes received do not fit the number of answers.
     SizeMismatch {
         /// Length of one answer, bytes.
@@ -478,16 +496,13 @@ impl Cell {
     /// True where every cross-check held.
     #[must_use]
     pub fn is_valid(&self) -> bool {
-        self.validity == Validity::Valid
+        self.validity.is_valid()
     }
 
     /// Why the cell is invalid; empty where it is valid.
     #[must_use]
     pub fn reasons(&self) -> &[Reason] {
-        match &self.validity {
-            Validity::Valid => &[],
-            Validity::Invalid { reasons } => reasons,
-        }
+        self.validity.reasons()
     }
 
     /// Requests per minute: the load generator's count over its own time, both integers.
@@ -579,6 +594,8 @@ impl fmt::Display for Reason {
                 wanted,
                 established,
             } => write!(f, "{established} connections established of {wanted}"),
+            Self::RateNotHeld { problem } => write!(f, "the rate was not held: {problem}"),
+            Self::RequestsFailed { errors } => write!(f, "requests failed: {errors}"),
             Self::SizeMismatch {
                 response_bytes,
                 requests,

@@ -1,7 +1,7 @@
 //! Reads a run's directory and writes everything that follows from it.
 //!
-//! `run.json` and `cells.jsonl` are what was measured; all other files are made of them and nothing else, so that
-//! `rungs report DIR` gives the same bytes each time.
+//! `run.json`, `cells.jsonl` and `rates.jsonl` are what was measured; all other files are made of them and nothing else, so
+//! that `rungs report DIR` gives the same bytes each time.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -12,9 +12,9 @@ use anyhow::Context;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::analyse::analyse;
+use crate::analyse::analyse_record;
 use crate::findings::Findings;
-use crate::record::{Cell, Run, SCHEMA_VERSION};
+use crate::record::{Attempt, Cell, PacedCell, Planned, Run, SCHEMA_VERSION};
 use crate::render::{self, Report};
 use crate::store;
 
@@ -25,6 +25,9 @@ pub const RUN_FILE: &str = "run.json";
 
 /// Name of the file that holds a record per cell.
 pub const CELLS_FILE: &str = "cells.jsonl";
+
+/// Name of the file that holds a record per paced cell; not there where a matrix asks for no latency at fixed rates.
+pub const RATES_FILE: &str = "rates.jsonl";
 
 /// What [`render`] made.
 #[derive(Debug)]
@@ -44,7 +47,7 @@ pub struct Rendered {
 /// When the run cannot be read (the message names file and line), or a file cannot be written.
 pub fn render(dir: &Path) -> anyhow::Result<Rendered> {
     let record = read(dir)?;
-    let findings = analyse(&record.run, &record.cells);
+    let findings = analyse_record(&record);
     let report = Report::new(&record, &findings);
     let mut files = Vec::new();
     for exporter in render::exporters(&report) {
@@ -76,8 +79,10 @@ pub struct Record {
     pub run: Run,
     /// `cells.jsonl`.
     pub cells: Vec<Cell>,
-    /// True where the last line of `cells.jsonl` was not written to its end, and was left out.
-    pub torn_last_line: bool,
+    /// `rates.jsonl`.
+    pub paced: Vec<PacedCell>,
+    /// The files whose last line was not written to its end, and was left out.
+    pub torn: Vec<&'static str>,
 }
 
 /// Why a run cannot be read.
@@ -118,39 +123,57 @@ pub enum ReadError {
 
 /// Reads a run's directory.
 ///
-/// A last line of `cells.jsonl` that a crash cut short is left out, and said so in the result.
+/// A last line that a crash cut short is left out, and said so in the result.
 ///
 /// # Errors
 ///
 /// When a file is missing, of another layout, or damaged.
 pub fn read(dir: &Path) -> Result<Record, ReadError> {
     let run = read_run(&dir.join(RUN_FILE))?;
-    let labels: HashSet<&str> = run
-        .matrix
-        .entrants
-        .iter()
-        .map(|e| e.label.as_str())
-        .collect();
+    let mut torn = Vec::new();
+    let cells = read_attempts(dir, CELLS_FILE, "cell", &run, &mut torn)?;
+    let paced = if dir.join(RATES_FILE).exists() {
+        read_attempts(dir, RATES_FILE, "paced cell", &run, &mut torn)?
+    } else {
+        Vec::new()
+    };
+    Ok(Record {
+        run,
+        cells,
+        paced,
+        torn,
+    })
+}
+
+/// Reads a file of attempts at something of a kind: none of an entrant that is not there, and none at what is settled.
+fn read_attempts<T: Attempt + DeserializeOwned>(
+    dir: &Path,
+    file: &'static str,
+    kind: &str,
+    run: &Run,
+    torn: &mut Vec<&'static str>,
+) -> Result<Vec<T>, ReadError> {
+    let entrants = run.matrix.entrants.iter();
+    let labels: HashSet<&str> = entrants.map(|e| e.label.as_str()).collect();
     let mut seen = HashMap::new();
-    let cells = read_lines(&dir.join(CELLS_FILE), "a cell", |cell: &Cell| {
-        let planned = &cell.planned;
-        if !labels.contains(planned.entrant.as_str()) {
-            let entrant = &planned.entrant;
+    let lines = read_lines(&dir.join(file), &format!("a {kind}"), |record: &T| {
+        let planned = record.planned();
+        let (index, entrant) = (planned.index(), planned.entrant());
+        if !labels.contains(entrant) {
             return Err(format!(
                 "the entrant `{entrant}` is not in the matrix of {RUN_FILE}"
             ));
         }
-        let before = seen.insert(planned.index, (cell.attempt, cell.is_valid()));
-        if before.is_some_and(|(attempt, valid)| valid || attempt >= cell.attempt) {
-            return Err(format!("cell {} is there a second time", planned.index));
+        let before = seen.insert(index, (record.attempt(), record.validity().is_valid()));
+        if before.is_some_and(|(attempt, valid)| valid || attempt >= record.attempt()) {
+            return Err(format!("{kind} {index} is there a second time"));
         }
         Ok(())
     })?;
-    Ok(Record {
-        run,
-        cells: cells.records,
-        torn_last_line: cells.torn,
-    })
+    if lines.torn {
+        torn.push(file);
+    }
+    Ok(lines.records)
 }
 
 /// The records of a file that has one per line.

@@ -1,4 +1,4 @@
-//! A run's directory while it is measured: run.json first, then cells.jsonl, cell by cell.
+//! A run's directory while it is measured: run.json first, then cells.jsonl, cell by cell, then rates.jsonl.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind, Write};
@@ -10,14 +10,14 @@ use serde::Serialize;
 use serde::de::IgnoredAny;
 use sha2::{Digest, Sha256};
 
-use crate::record::{Cell, Run};
-use crate::report::{self, CELLS_FILE, RUN_FILE, Record};
+use crate::record::{Cell, PacedCell, Run};
+use crate::report::{self, CELLS_FILE, RATES_FILE, RUN_FILE, Record};
 
 /// The folder of runs whose place was not given.
 const RESULTS: &str = "results";
 
 /// The files that hold a record per line.
-const LOGS: [&str; 1] = [CELLS_FILE];
+const LOGS: [&str; 2] = [CELLS_FILE, RATES_FILE];
 
 /// The directory of one run, open for writing and locked against other sweeps. A new one that holds no cell when it is
 /// dropped takes itself back.
@@ -85,7 +85,8 @@ impl Store {
         fs::create_dir_all(&dir).map_err(|error| unwritable(&dir, error))?;
         let cells = open_cells(&dir)?;
         // An empty file is what a sweep leaves that was killed before its first cell.
-        if cells.metadata().is_ok_and(|cells| cells.len() > 0) {
+        let holds = |file| fs::metadata(dir.join(file)).is_ok_and(|file| file.len() > 0);
+        if LOGS.into_iter().any(holds) {
             return Err(StoreError::Taken(dir));
         }
         Ok(Self {
@@ -162,6 +163,18 @@ impl Store {
         // Though it could not be written: a sweep that has begun can go on.
         self.is_kept = true;
         written
+    }
+
+    /// Appends a paced cell to rates.jsonl, in the same way.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`].
+    pub fn append_paced(&self, cell: &PacedCell) -> Result<(), StoreError> {
+        let path = self.dir.join(RATES_FILE);
+        let file = File::options().append(true).create(true).open(&path);
+        file.and_then(|mut file| write_line(&mut file, cell))
+            .map_err(|error| unwritable(&path, error))
     }
 }
 
@@ -343,10 +356,7 @@ mod tests {
             store.append(&cell(next)).unwrap();
             drop(store);
             let record = report::read(dir.path()).unwrap();
-            assert_eq!(
-                (record.cells.len(), record.torn_last_line),
-                (whole + 1, false)
-            );
+            assert_eq!((record.cells.len(), record.torn.len()), (whole + 1, 0));
         }
     }
 

@@ -1,5 +1,6 @@
-//! The flow of a sweep: preflight, plan, a short verification, every cell, the report.
+//! The flow of a sweep: preflight, plan, a short verification, every cell, latency at fixed rates, the report.
 
+mod rates;
 mod resume;
 mod setup;
 
@@ -12,8 +13,7 @@ use crate::matrix::Matrix;
 use crate::output::{self, note};
 use crate::plan;
 use crate::progress::{Progress, in_words};
-use crate::record::{Cell, PlannedCell, Run};
-use crate::report::Record;
+use crate::record::{Attempt, Cell, Planned, PlannedCell, Run};
 use crate::store::{Store, StoreError};
 use resume::Left;
 use setup::Setup;
@@ -69,20 +69,21 @@ pub fn run(options: Options, interrupt: &Interrupt) -> anyhow::Result<Outcome> {
         Err(error) if error.is::<Interrupted>() => return Ok(nothing_kept()),
         result => result?,
     };
-    let left = resume::left(&setup.run, &[]);
+    let left = resume::left::<Cell>(&setup.run.order, setup.run.attempts, &[]);
     let tally = measure(&setup, &left, Tally::default(), &mut store, interrupt)?;
     if tally.attempts() == 0 {
         return Ok(nothing_kept());
     }
+    let paced = rates::measure(&setup, &tally, &store, interrupt)?;
     let matrix = &setup.run.matrix;
-    let loading = matrix.warmup() + matrix.duration();
-    let overhead = overhead(loading * u32::try_from(tally.attempts())?, begun.elapsed());
+    let cell = matrix.warmup() + matrix.duration();
+    let loading = cell * u32::try_from(tally.attempts())? + rates::loading(matrix, &paced);
     note(format_args!(
         "{} in all, {:.0}% of it outside warm-ups and windows",
         in_words(begun.elapsed()),
-        100.0 * overhead
+        100.0 * overhead(loading, begun.elapsed())
     ));
-    conclude(store.dir(), &tally)
+    conclude(store.dir(), &tally, &paced)
 }
 
 /// Goes on with the sweep in `dir` that was cut short, and reports.
@@ -93,19 +94,32 @@ pub fn run(options: Options, interrupt: &Interrupt) -> anyhow::Result<Outcome> {
 pub fn go_on(dir: &Path, asked: Asked, interrupt: &Interrupt) -> anyhow::Result<Outcome> {
     let (mut store, mut record) = Store::reopen(dir)?;
     asked.refuse_contradiction(&record.run, dir)?;
-    let left = resume::left(&record.run, &record.cells).len();
-    let tally = Tally::recorded(&record, left);
-    if left == 0 {
-        note(format_args!(
-            "{} is complete: nothing is left to measure",
-            dir.display()
-        ));
-        return conclude(dir, &tally);
-    }
+    let Run {
+        order, attempts, ..
+    } = &record.run;
+    let left = resume::left(order, *attempts, &record.cells).len();
+    let tally = Tally::recorded(&record.cells, order.len() - left);
+    // Until all cells are measured, nobody knows the rates.
+    let rates = match left {
+        0 => rates::planned(&record)?,
+        _ => Vec::new(),
+    };
+    let rates_left = resume::left(&rates, *attempts, &record.paced).len();
+    let what = match (left, rates_left) {
+        (0, 0) => {
+            note(format_args!(
+                "{} is complete: nothing is left to measure",
+                dir.display()
+            ));
+            let paced = Tally::recorded(&record.paced, rates.len());
+            return conclude(dir, &tally, &paced);
+        }
+        (0, left) => format!("{left} of {} fixed rates", rates.len()),
+        (left, _) => format!("{left} of {} cells", order.len()),
+    };
     note(format_args!(
-        "going on in {}: {left} of {} cells are left",
-        dir.display(),
-        record.run.order.len()
+        "going on in {}: {what} are left",
+        dir.display()
     ));
     let setup = match setup::prepare_again(&record.run, dir, interrupt) {
         Err(error) if error.is::<Interrupted>() => return Ok(nothing_kept()),
@@ -113,9 +127,10 @@ pub fn go_on(dir: &Path, asked: Asked, interrupt: &Interrupt) -> anyhow::Result<
     };
     record.run = setup.run.clone();
     store.go_on(&record)?;
-    let left = resume::left(&setup.run, &record.cells);
+    let left = resume::left(&setup.run.order, setup.run.attempts, &record.cells);
     let tally = measure(&setup, &left, tally, &mut store, interrupt)?;
-    conclude(dir, &tally)
+    let paced = rates::measure(&setup, &tally, &store, interrupt)?;
+    conclude(dir, &tally, &paced)
 }
 
 fn nothing_kept() -> Outcome {
@@ -126,17 +141,14 @@ fn nothing_kept() -> Outcome {
 /// Measures the cells that are left.
 fn measure(
     setup: &Setup,
-    left: &[Left],
+    left: &[Left<PlannedCell>],
     tally: Tally,
     store: &mut Store,
     interrupt: &Interrupt,
 ) -> anyhow::Result<Tally> {
-    let Run {
-        matrix, cpu_plan, ..
-    } = &setup.run;
-    let mut cpus = [cpu_plan.server.clone(), cpu_plan.client.clone()].concat();
-    cpus.sort_unstable();
-    cpus.dedup();
+    let matrix = &setup.run.matrix;
+    let cpus = setup.cpus();
+    let cpu_plan = &setup.run.cpu_plan;
     let bench = Bench {
         generator: &setup.wrk,
         request: &setup.request,
@@ -152,10 +164,7 @@ fn measure(
     };
     let mut progress = Progress::new(left.len(), plan::cell_time(matrix));
     let measure = |planned: &PlannedCell, attempt: u32| {
-        let mut entrants = matrix.entrants.iter().zip(&setup.launches);
-        let (entrant, launch) = entrants
-            .find(|(entrant, _)| entrant.label == planned.entrant)
-            .expect("the order is made of the matrix's entrants");
+        let (entrant, launch) = setup.entrant(&planned.entrant);
         bench.measure(planned, attempt, entrant, launch)
     };
     let schedule = Schedule {
@@ -169,23 +178,23 @@ fn measure(
 }
 
 /// Which cells are to be measured, and how often at most.
-struct Schedule<'a> {
-    left: &'a [Left<'a>],
+struct Schedule<'a, P> {
+    left: &'a [Left<'a, P>],
     attempts: u32,
     interrupt: &'a Interrupt,
 }
 
-impl Schedule<'_> {
+impl<P: Planned> Schedule<'_, P> {
     /// Measures the cells one by one, an invalid one again at once, and has each attempt kept before the next begins,
     /// until all are measured or the user stops.
-    fn run(
+    fn run<T: Attempt<Planned = P>>(
         &self,
         mut tally: Tally,
-        mut measure: impl FnMut(&PlannedCell, u32) -> Result<Cell, Interrupted>,
-        mut keep: impl FnMut(&Cell) -> Result<(), StoreError>,
+        mut measure: impl FnMut(&P, u32) -> Result<T, Interrupted>,
+        mut keep: impl FnMut(&T) -> Result<(), StoreError>,
         progress: &mut Progress,
     ) -> Result<Tally, StoreError> {
-        let mut last = None;
+        let mut last: Option<T> = None;
         for &Left { planned, attempt } in self.left {
             for attempt in attempt..=self.attempts {
                 progress.begin(planned, last.as_ref());
@@ -195,7 +204,7 @@ impl Schedule<'_> {
                     return Ok(tally);
                 };
                 keep(&cell)?;
-                let settled = cell.is_valid() || attempt == self.attempts;
+                let settled = cell.validity().is_valid() || attempt == self.attempts;
                 if settled {
                     progress.end(&cell);
                 } else {
@@ -213,20 +222,20 @@ impl Schedule<'_> {
 }
 
 impl Tally {
-    /// What is on record of a run of which so many cells are left.
-    fn recorded(record: &Record, left: usize) -> Self {
-        let settled = record.run.order.len() - left;
-        let valid = record.cells.iter().filter(|cell| cell.is_valid()).count();
+    /// What is on record where so many cells are settled.
+    fn recorded(cells: &[impl Attempt], settled: usize) -> Self {
+        let is_valid = |cell: &&_| Attempt::validity(*cell).is_valid();
+        let valid = cells.iter().filter(is_valid).count();
         Self {
             valid,
             invalid: settled - valid,
-            repeated: record.cells.len() - settled,
+            repeated: cells.len() - settled,
             interrupted: false,
         }
     }
 
-    fn add(&mut self, cell: &Cell, settled: bool) {
-        match (cell.is_valid(), settled) {
+    fn add(&mut self, cell: &impl Attempt, settled: bool) {
+        match (cell.validity().is_valid(), settled) {
             (true, _) => self.valid += 1,
             (false, true) => self.invalid += 1,
             (false, false) => self.repeated += 1,
@@ -241,6 +250,23 @@ impl Tally {
         self.cells() + self.repeated
     }
 
+    /// Says what is not as it should be.
+    fn say(&self, what: &str) {
+        if self.invalid > 0 {
+            note(format_args!(
+                "{} of {} {what} are invalid and count for nothing: the report lists them with reasons",
+                self.invalid,
+                self.cells()
+            ));
+        }
+        if self.repeated > 0 {
+            note(format_args!(
+                "{} attempts were invalid and followed by another: the report lists them with reasons",
+                self.repeated
+            ));
+        }
+    }
+
     fn outcome(&self) -> Outcome {
         match self {
             Self {
@@ -252,31 +278,24 @@ impl Tally {
     }
 }
 
-/// Renders what is there, and says what came out.
-fn conclude(dir: &Path, tally: &Tally) -> anyhow::Result<Outcome> {
-    if tally.interrupted {
+/// Renders what is there, and says what came out of both passes.
+fn conclude(dir: &Path, tally: &Tally, paced: &Tally) -> anyhow::Result<Outcome> {
+    let interrupted = tally.interrupted || paced.interrupted;
+    if interrupted {
         // Before it is rendered: the user may have no patience for that.
         note(format_args!(
             "interrupted: the {} cells measured so far are kept; go on with: rungs sweep --resume {dir}; or render them again with: rungs report {dir}",
-            tally.cells(),
+            tally.cells() + paced.cells(),
             dir = dir.display()
         ));
     }
-    if tally.invalid > 0 {
-        note(format_args!(
-            "{} of {} cells are invalid and count for nothing: the report lists them with reasons",
-            tally.invalid,
-            tally.cells()
-        ));
-    }
-    if tally.repeated > 0 {
-        note(format_args!(
-            "{} attempts were invalid and followed by another: the report lists them with reasons",
-            tally.repeated
-        ));
-    }
+    tally.say("cells");
+    paced.say("loads at fixed rates");
     output::report(dir)?;
-    Ok(tally.outcome())
+    Ok(match paced.interrupted {
+        true => Outcome::Interrupted,
+        false => tally.outcome(),
+    })
 }
 
 /// The share of the time that was neither warm-up nor measured load, as long as the matrix asks for both.

@@ -13,9 +13,21 @@ fn data() -> PathBuf {
 /// A copy of the made run in a directory of its own.
 fn copy() -> TempDir {
     let dir = tempfile::tempdir().unwrap();
-    for name in [report::RUN_FILE, report::CELLS_FILE] {
+    for name in [report::RUN_FILE, report::CELLS_FILE, report::RATES_FILE] {
         fs::copy(data().join(name), dir.path().join(name)).unwrap();
     }
+    dir
+}
+
+/// A copy of it whose matrix asks for no latency at fixed rates.
+fn copy_without_rates() -> TempDir {
+    let dir = copy();
+    fs::remove_file(dir.path().join(report::RATES_FILE)).unwrap();
+    edit(&dir, report::RUN_FILE, |text| {
+        let mut run: serde_json::Value = serde_json::from_str(&text).unwrap();
+        run["matrix"].as_object_mut().unwrap().remove("latency");
+        run.to_string()
+    });
     dir
 }
 
@@ -57,6 +69,8 @@ fn text_renderings_are_as_reviewed() {
         "cost-per-request.svg",
         "latency.svg",
         "decline.svg",
+        "rates.csv",
+        "latency-at-fixed-rates.svg",
     ] {
         insta::assert_snapshot!(name, rendered(&dir, name));
     }
@@ -64,8 +78,58 @@ fn text_renderings_are_as_reviewed() {
     insta::assert_snapshot!("sentences", report::terminal_sentences(&rendering.findings));
 }
 
+/// An older run, or one with `--no-latency`: nothing of the second pass is in its renderings, and all else is the same.
+#[test]
+fn a_run_without_fixed_rates_renders_without_them() {
+    let (with, without) = (copy(), copy_without_rates());
+    let files = |dir: &TempDir| -> Vec<String> {
+        let files = render(dir.path()).unwrap().files.into_iter();
+        let name = |file: PathBuf| file.file_name().unwrap().to_str().unwrap().to_owned();
+        files.map(name).collect()
+    };
+    let (all, fewer) = (files(&with), files(&without));
+    assert_eq!((all.len(), fewer.len()), (13, 10));
+    for name in &fewer {
+        let text =
+            String::from_utf8_lossy(&fs::read(without.path().join(name)).unwrap()).into_owned();
+        assert!(
+            !text.contains("at a fixed rate") && !text.contains("ixed rates"),
+            "{name}"
+        );
+        let is_of_cells = name.ends_with(".svg") || name.ends_with(".csv");
+        assert!(!is_of_cells || text == rendered(&with, name), "{name}");
+    }
+}
+
+#[test]
+fn a_second_pass_that_was_cut_short_says_how_far_it_came() {
+    let dir = copy();
+    edit(&dir, report::RATES_FILE, |text| {
+        let lines: Vec<_> = text.split_inclusive('\n').take(21).collect();
+        lines.concat() + "{\"planned\":{"
+    });
+    let rendering = render(dir.path()).unwrap();
+    assert!(rendering.warnings[0].contains("the last line of rates.jsonl"));
+    let report = rendered(&dir, "report.md");
+    let wanted = "Latency at fixed rates is not complete: 21 of 48 loads were measured.";
+    assert!(report.contains(wanted), "{report}");
+}
+
+#[test]
+fn a_damaged_record_of_a_rate_is_named_with_its_line() {
+    let dir = copy();
+    edit(&dir, report::RATES_FILE, |text| {
+        let first = text.lines().next().unwrap().to_owned();
+        format!("{text}{first}\n")
+    });
+    let wanted = "DIR/rates.jsonl:49: paced cell ";
+    assert!(error_of(&dir).starts_with(wanted), "{}", error_of(&dir));
+}
+
 /// Enters epoll a second time: with mio's cells, which are not far off.
 fn enter_epoll_twice(dir: &TempDir) {
+    // There is no mio any more whose rates these could be.
+    fs::remove_file(dir.path().join(report::RATES_FILE)).unwrap();
     edit(dir, report::RUN_FILE, |text| {
         let mut run: serde_json::Value = serde_json::from_str(&text).unwrap();
         let again = &mut run["matrix"]["entrants"][2];
@@ -106,7 +170,7 @@ fn a_pair_of_equals_gives_the_noise_floor_and_is_no_contestant() {
 
 #[test]
 fn with_one_connection_count_there_are_bars() {
-    let dir = copy();
+    let dir = copy_without_rates();
     keep_one_connection_count(&dir);
     render(dir.path()).unwrap();
     insta::assert_snapshot!("one-count.svg", rendered(&dir, "requests-per-minute.svg"));
@@ -140,7 +204,7 @@ fn rendering_again_gives_the_same_bytes() {
     let files = render(first.path()).unwrap().files;
     render(second.path()).unwrap();
     render(second.path()).unwrap();
-    assert_eq!(files.len(), 12);
+    assert_eq!(files.len(), 15);
     for file in files {
         let name = file.file_name().unwrap();
         let (a, b) = (
@@ -160,6 +224,7 @@ fn pictures_are_pictures() {
         "cost-per-request",
         "latency",
         "decline",
+        "latency-at-fixed-rates",
     ] {
         let png = fs::read(dir.path().join(format!("{name}.png"))).unwrap();
         assert_eq!(&png[..8], b"\x89PNG\r\n\x1a\n");
@@ -223,7 +288,7 @@ fn the_page_holds_what_a_reader_needs() {
 fn a_label_cannot_break_out() {
     let dir = copy();
     let hostile = "</script><img src=x>|`&";
-    for name in [report::RUN_FILE, report::CELLS_FILE] {
+    for name in [report::RUN_FILE, report::CELLS_FILE, report::RATES_FILE] {
         edit(&dir, name, |text| {
             text.replace("\"hyper\"", &serde_json::to_string(hostile).unwrap())
         });
@@ -232,6 +297,7 @@ fn a_label_cannot_break_out() {
     assert!(!rendered(&dir, "report.html").contains("<img src=x>"));
     assert!(!rendered(&dir, "report.md").contains("<img src=x>"));
     assert!(!rendered(&dir, "latency.svg").contains("<img src=x>"));
+    assert!(!rendered(&dir, "latency-at-fixed-rates.svg").contains("<img src=x>"));
 }
 
 #[test]

@@ -110,6 +110,57 @@ fn a_killed_sweep_goes_on_and_measures_nothing_twice() {
     assert_eq!(sweep.record().run, after.run);
 }
 
+fn paced_indices(record: &Record) -> Vec<usize> {
+    record.paced.iter().map(|c| c.planned.index).collect()
+}
+
+#[test]
+fn a_sweep_that_was_killed_in_its_second_pass_goes_on_there() {
+    let sweep = Sweep::new();
+    let mut command = sweep.begin(1);
+    let mut running = command.stderr(Stdio::null()).spawn().unwrap();
+    eventually("a load at a fixed rate", || {
+        let kept = fs::read_to_string(sweep.out.join(report::RATES_FILE)).ok()?;
+        kept.ends_with('\n').then_some(())
+    });
+    running.kill().unwrap();
+    running.wait().unwrap();
+    let before = sweep.record();
+    assert_eq!(paced_indices(&before), [0]);
+    sweep.edit(report::RATES_FILE, |text| text + "{\"planned\":{\"ind");
+
+    // What is on record must be what follows from the cells.
+    let was = fs::read_to_string(sweep.out.join(report::RATES_FILE)).unwrap();
+    let rate = format!("\"rate_per_s\":{}", before.paced[0].planned.rate_per_s);
+    assert!(was.contains(&rate));
+    sweep.edit(report::RATES_FILE, |text| {
+        text.replace(&rate, "\"rate_per_s\":1")
+    });
+    let (code, _, stderr) = sweep.resume(&[]);
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(stderr.contains("at 1 requests/s"), "{stderr}");
+    sweep.edit(report::RATES_FILE, |_| was);
+
+    let (code, _, stderr) = sweep.resume(&["--no-latency"]);
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(
+        stderr.contains("latency at fixed rates: 8 conn"),
+        "{stderr}"
+    );
+
+    let (code, _, stderr) = sweep.resume(&[]);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stderr.contains("1 of 2 fixed rates are left"), "{stderr}");
+    let after = sweep.record();
+    assert_eq!(paced_indices(&after), [0, 1]);
+    assert_eq!(after.cells, before.cells);
+    assert_eq!(after.paced[0], before.paced[0]);
+
+    let (code, _, stderr) = sweep.resume(&[]);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stderr.contains("is complete: nothing is left"), "{stderr}");
+}
+
 #[test]
 fn what_changed_since_is_refused_and_named() {
     let sweep = Sweep::new();
@@ -147,7 +198,7 @@ fn a_full_disk_is_one_sentence_and_the_sweep_goes_on_when_there_is_room() {
         last.contains("cells.jsonl cannot be written") && last.contains("--resume"),
         "{stderr}"
     );
-    assert!(sweep.record().torn_last_line);
+    assert_eq!(sweep.record().torn, [report::CELLS_FILE]);
     let (code, _, stderr) = sweep.resume(&[]);
     assert_eq!(code, Some(0), "{stderr}");
     assert_eq!(indices(&sweep.record()), (0..9).collect::<Vec<_>>());

@@ -12,6 +12,7 @@ mod intervals;
 mod logs;
 mod noise;
 mod paired;
+mod rates;
 mod scaling;
 mod segmented;
 #[cfg(test)]
@@ -28,14 +29,27 @@ use crate::findings::{
     LatencyFindings, Point, ResourceFindings, Role, Scaling, Spread,
 };
 use crate::matrix::{Entrant, Program};
+use crate::plan;
 use crate::record::{Cell, Cost, Latency, Run, Server, Usage};
+use crate::report::Record;
 
 use bound::{Sides, bound_by};
 pub(crate) use distance::Distance;
 use estimates::Estimates;
+pub(crate) use spread::median_of;
 use spread::{spread, spread_of};
 
-/// What the cells of a run say.
+/// What all that is on record of a run says.
+#[must_use]
+pub fn analyse_record(record: &Record) -> Findings {
+    let plan = plan::rates::plan(&record.run, &record.cells);
+    Findings {
+        fixed_rates: plan.and_then(|plan| rates::fixed_rates(&record.run, &plan, &record.paced)),
+        ..analyse(&record.run, &record.cells)
+    }
+}
+
+/// What the cells of a run say; nothing of its other passes.
 ///
 /// Cells of an entrant that the run's matrix does not have are ignored; a cell that is missing is just one sample fewer.
 #[must_use]
@@ -67,6 +81,7 @@ pub fn analyse(run: &Run, cells: &[Cell]) -> Findings {
         comparisons,
         noise_floor,
         entrants,
+        fixed_rates: None,
     }
 }
 
@@ -142,16 +157,20 @@ fn entrant_findings(
             Program::Rung { name, .. } => name.clone(),
             Program::Foreign { command, .. } => command.first().cloned().unwrap_or_default(),
         },
-        role: match &entrant.program {
-            _ if entrant.control => Role::Control,
-            _ if entrant.repeat_of.is_some() => Role::Again,
-            Program::Rung { .. } => Role::Rung,
-            Program::Foreign { .. } => Role::Foreign,
-        },
+        role: role(entrant),
         compared_with: control.map(|control| control.label.clone()),
         scaling,
         decline: decline::of(run, index, entrant, &points),
         points,
+    }
+}
+
+fn role(entrant: &Entrant) -> Role {
+    match &entrant.program {
+        _ if entrant.control => Role::Control,
+        _ if entrant.repeat_of.is_some() => Role::Again,
+        Program::Rung { .. } => Role::Rung,
+        Program::Foreign { .. } => Role::Foreign,
     }
 }
 

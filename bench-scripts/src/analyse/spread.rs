@@ -35,3 +35,8 @@ pub(super) fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
 pub(super) fn spread_of(cells: &[&Cell], figure: impl Fn(&Cell) -> Option<f64>) -> Option<Spread> {
     spread(cells.iter().filter_map(|cell| figure(cell)))
 }
+
+/// The median of finite values; none where there are none.
+pub(crate) fn median_of(values: impl Iterator<Item = f64>) -> Option<f64> {
+    spread(values).map(|spread| spread.median)
+}

@@ -4,6 +4,7 @@
 //! [`interactive`] makes curves of them that a reader can zoom and point at. What a figure says is decided once, here.
 
 mod decline;
+mod fixed_rates;
 pub mod interactive;
 mod measure;
 pub mod palette;
@@ -44,7 +45,7 @@ pub struct Panel {
 /// The content of a panel.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Plot {
-    /// Lines over connection counts.
+    /// Lines.
     Curves(Curves),
     /// A bar per entrant.
     Bars(Bars),
@@ -99,7 +100,7 @@ pub struct Series {
 /// A median over rounds, with its 95% interval or its range, as the figure's subtitle says.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlotPoint {
-    /// Connections.
+    /// Where on the horizontal axis.
     pub x: f64,
     /// The median.
     pub y: f64,

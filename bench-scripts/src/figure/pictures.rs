@@ -1,6 +1,7 @@
 //! The figures of a run: requests per minute, cost per request, latency, and the decline taken apart.
 
 use super::decline;
+use super::fixed_rates;
 use super::measure::{COST, Measure, P50, P99, RATE};
 use super::palette::{self, Fill, Style};
 use super::scale::Scale;
@@ -23,6 +24,7 @@ pub fn all(run: &Run, findings: &Findings) -> Vec<Figure> {
         latency(run, findings),
     ];
     figures.extend(decline::figure(run, findings));
+    figures.extend(fixed_rates::figure(run, findings));
     figures
 }
 
@@ -209,10 +211,15 @@ fn stretches(entrant: &EntrantFindings, measure: &Measure) -> Vec<Vec<PlotPoint>
             pale: (measure.of_client)(point),
         })
     };
-    entrant
-        .points
-        .chunk_by(|a, b| value(a).is_some() == value(b).is_some())
-        .map(|stretch| stretch.iter().filter_map(value).collect::<Vec<_>>())
+    unbroken(entrant.points.iter().map(value))
+}
+
+/// Points in unbroken stretches, cut where there is none.
+pub(super) fn unbroken(points: impl Iterator<Item = Option<PlotPoint>>) -> Vec<Vec<PlotPoint>> {
+    let points: Vec<Option<PlotPoint>> = points.collect();
+    points
+        .split(Option::is_none)
+        .map(|stretch| stretch.iter().copied().flatten().collect::<Vec<_>>())
         .filter(|stretch| !stretch.is_empty())
         .collect()
 }
@@ -326,25 +333,26 @@ fn bars(
 }
 
 pub(super) fn notes(findings: &Findings) -> Vec<String> {
-    let total = findings.invalid_cells().count();
-    let mut notes: Vec<String> = findings
-        .invalid_cells()
-        .take(NAMED_INVALID_POINTS)
-        .map(|(label, point, cell)| {
-            let reasons: Vec<String> = cell.reasons.iter().map(ToString::to_string).collect();
-            format!(
-                "○ invalid, enters no median: {label} at {} connections, round {}: {}",
-                quantity::whole(u64::from(point.connections)),
-                cell.block + 1,
-                reasons.join("; ")
-            )
-        })
+    named(findings.invalid_cells().map(|(label, point, cell)| {
+        let reasons: Vec<String> = cell.reasons.iter().map(ToString::to_string).collect();
+        format!(
+            "{label} at {} connections, round {}: {}",
+            quantity::whole(u64::from(point.connections)),
+            cell.block + 1,
+            reasons.join("; ")
+        )
+    }))
+}
+
+/// Names the first few of the hollow points, each of which is described in a line.
+pub(super) fn named(invalid: impl Iterator<Item = String>) -> Vec<String> {
+    let mut notes: Vec<String> = invalid
+        .map(|text| format!("○ invalid, enters no median: {text}"))
         .collect();
-    if total > NAMED_INVALID_POINTS {
-        notes.push(format!(
-            "○ and {} more, named in the report",
-            total - NAMED_INVALID_POINTS
-        ));
+    let more = notes.len().saturating_sub(NAMED_INVALID_POINTS);
+    if more > 0 {
+        notes.truncate(NAMED_INVALID_POINTS);
+        notes.push(format!("○ and {more} more, named in the report"));
     }
     notes
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde::Deserialize;
 
-use super::{Job, LoadError, LoadGenerator, LoadRun};
+use super::{Job, LoadError, LoadGenerator, LoadRun, await_end, first_line};
 use crate::interrupt::Interrupt;
 use crate::ladder;
 use crate::memory_file::MemoryFile;
@@ -187,21 +187,12 @@ impl LoadRun for WrkRun {
     }
 
     fn finish(mut self: Box<Self>, interrupt: &Interrupt) -> Result<Load, LoadError> {
-        loop {
-            interrupt.check()?;
-            if let Some(status) = self.process.wait(Duration::from_millis(20)) {
-                return parse(status, &self.process.output()).map_err(LoadError::Failed);
-            }
-            if self.stop_at.is_some_and(|end| Instant::now() >= end) {
-                self.process.signal(Signal::INT);
-                self.stop_at = None;
-            }
-            if Instant::now() > self.deadline {
-                return Err(LoadError::Failed(
-                    "wrk did not end when its time was over, and was killed".into(),
-                ));
-            }
+        if let Some(end) = self.stop_at {
+            interrupt.sleep_until(end)?;
+            self.process.signal(Signal::INT);
         }
+        let status = await_end(&mut self.process, self.deadline, "wrk", interrupt)?;
+        parse(status, &self.process.output()).map_err(LoadError::Failed)
     }
 }
 
@@ -295,14 +286,6 @@ fn latency(done: &Done) -> Latency {
         p999_us: number(done.p999_us),
         max_us: number(done.max_us),
     }
-}
-
-fn first_line(output: &str) -> String {
-    let mut lines = output
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty());
-    excerpt(lines.next().unwrap_or("it printed nothing"))
 }
 
 #[cfg(test)]

@@ -33,6 +33,18 @@ pub(super) fn connections(counts: &[u32]) -> Result<(), String> {
     Ok(())
 }
 
+/// Shares of a capacity, percent.
+pub(super) fn shares(shares: &[u32]) -> Result<(), String> {
+    let in_range = shares.iter().all(|share| (1..=100).contains(share));
+    if shares.is_empty() || !in_range || !shares.is_sorted_by(|a, b| a < b) {
+        return Err(
+            "`shares` are whole percents from 1 to 100, ascending, each once, and at least one"
+                .into(),
+        );
+    }
+    Ok(())
+}
+
 pub(super) fn rounds(rounds: u32) -> Result<(), String> {
     if rounds == 0 {
         return Err("`rounds` must be at least 1".into());
@@ -166,4 +178,22 @@ const LONGEST: Duration = Duration::from_secs(86_400);
 fn duration(text: &str) -> Result<Duration, String> {
     humantime::parse_duration(text)
         .map_err(|_| format!("{text:?} is not a duration: write it such as \"2s\" or \"1m\""))
+}
+
+/// Time of a load at a fixed rate, in ms. Its generator takes fractions of a second; but the server's counts are read in the
+/// middle of a warm-up, and a shorter window is no measurement.
+pub(super) fn paced_time(text: &str) -> Result<u64, String> {
+    const SHORTEST: Duration = Duration::from_millis(100);
+    let duration = duration(text)?;
+    if !duration.subsec_nanos().is_multiple_of(1_000_000) {
+        return Err(format!(
+            "{text} has a fraction of a millisecond: whole ones are allowed"
+        ));
+    }
+    u64::try_from(duration.as_millis())
+        .ok()
+        .filter(|_| (SHORTEST..=LONGEST).contains(&duration))
+        .ok_or_else(|| {
+            format!("{text} is out of range: at least 100ms and at most 1day are allowed")
+        })
 }

@@ -2,6 +2,8 @@
 //!
 //! The format is documented in docs/matrices.md.
 
+mod latency;
+
 use std::ops::Range;
 use std::path::Path;
 use std::{fs, io};
@@ -11,6 +13,7 @@ use toml::{Spanned, Value};
 
 use super::{Entrant, LoadSettings, Matrix, Program, Threads, check, with_repeat};
 use crate::ladder;
+use latency::LatencyTable;
 
 /// What is wrong with a matrix, and where.
 #[derive(Debug, thiserror::Error)]
@@ -60,6 +63,7 @@ struct File {
     pinned: Option<bool>,
     again: Option<Spanned<String>>,
     load: Option<LoadTable>,
+    latency: Option<LatencyTable>,
     entrant: Vec<Spanned<EntrantTable>>,
 }
 
@@ -183,6 +187,7 @@ fn resolve(file: File) -> Result<Matrix, At> {
                 None => 8,
             },
         },
+        latency: file.latency.as_ref().map(latency::resolve).transpose()?,
         entrants: entrants.map_err(|problem| At::new(again_at(), problem))?,
     })
 }

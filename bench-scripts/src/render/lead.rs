@@ -3,6 +3,7 @@
 //! Nobody is said to be less or more than another unless the comparison proves it; everything else is a tie.
 
 use super::decline_words;
+use super::rates;
 use super::words::Entry;
 use crate::findings::{Bound, Compared, Comparison, Comparisons, Findings, Interval, Role};
 use crate::quantity;
@@ -47,6 +48,7 @@ pub(super) fn sentences(findings: &Findings) -> Vec<String> {
     sentences.extend(distances(findings));
     sentences.extend(bounds(findings));
     sentences.extend(decline_words::summary(findings));
+    sentences.extend(rates::sentence(findings));
     sentences.push(noise_floor(findings));
     sentences.extend(core_to_core(findings));
     sentences.extend(drift(findings));

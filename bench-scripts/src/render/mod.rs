@@ -6,6 +6,8 @@ mod decline_words;
 mod findings_json;
 mod lead;
 mod pictures;
+mod rates;
+mod rates_csv;
 mod report_html;
 mod report_md;
 mod scaling_words;
@@ -15,7 +17,7 @@ mod words;
 
 use crate::figure::{Figure, pictures as figures, png::Rasteriser, svg};
 use crate::findings::Findings;
-use crate::record::{Cell, Run};
+use crate::record::{Cell, PacedCell, Run};
 use crate::report::Record;
 
 pub use terminal::{terminal_sentences, terminal_table};
@@ -39,10 +41,12 @@ pub trait Exporter {
 pub struct Report<'a> {
     run: &'a Run,
     cells: &'a [Cell],
+    paced: &'a [PacedCell],
     findings: &'a Findings,
     drawings: Vec<Drawing>,
     rasteriser: Rasteriser,
-    torn_last_line: bool,
+    /// The files whose last line was left out.
+    torn: &'a [&'static str],
 }
 
 /// A figure, and how it is drawn.
@@ -65,19 +69,20 @@ impl<'a> Report<'a> {
         Self {
             run: &record.run,
             cells: &record.cells,
+            paced: &record.paced,
             findings,
             drawings,
             rasteriser: Rasteriser::new(),
-            torn_last_line: record.torn_last_line,
+            torn: &record.torn,
         }
     }
 
     /// What a reader must know of the rendering itself.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
-        let torn = self.torn_last_line.then(words::torn_last_line);
-        let fonts = self.rasteriser.warning().map(str::to_owned);
-        torn.into_iter().chain(fonts).collect()
+        let torn = self.torn.iter().map(|file| words::torn_last_line(file));
+        torn.chain(self.rasteriser.warning().map(str::to_owned))
+            .collect()
     }
 }
 
@@ -90,6 +95,9 @@ pub fn exporters<'a>(report: &'a Report) -> Vec<Box<dyn Exporter + 'a>> {
         Box::new(findings_json::FindingsJson),
         Box::new(cells_csv::CellsCsv),
     ];
+    if !report.paced.is_empty() {
+        exporters.push(Box::new(rates_csv::RatesCsv));
+    }
     for drawing in &report.drawings {
         exporters.push(Box::new(pictures::Svg(drawing)));
         exporters.push(Box::new(pictures::Png(drawing)));

@@ -114,7 +114,7 @@ impl<'a> Page<'a> {
             headline: words::headline(run),
             started_at: &run.started_at,
             sentences: lead::sentences(report.findings),
-            remarks: words::remarks(report.findings, report.torn_last_line),
+            remarks: words::remarks(report.findings, report.torn),
             key_figures: lead::key_figures(report.findings),
             figures,
             library: has_curves.then(interactive::library),
@@ -126,7 +126,7 @@ impl<'a> Page<'a> {
             environment: words::environment(run),
             programs: words::programs(run),
             method: words::method(run),
-            definitions: words::definitions(),
+            definitions: words::definitions(run),
             reproduction: words::reproduction(run),
             version: &run.rungs_version,
         }

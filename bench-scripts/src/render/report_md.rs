@@ -32,7 +32,7 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
         writeln!(out, "{}", line(&sentence))?;
     }
     writeln!(out)?;
-    for remark in words::remarks(report.findings, report.torn_last_line) {
+    for remark in words::remarks(report.findings, report.torn) {
         writeln!(out, "> {}\n", line(&remark))?;
     }
     for (term, text) in lead::key_figures(report.findings) {
@@ -61,7 +61,7 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
     for paragraph in words::method(run) {
         writeln!(out, "\n{paragraph}")?;
     }
-    write_entries(out, "Definitions", words::definitions())?;
+    write_entries(out, "Definitions", words::definitions(run))?;
     writeln!(
         out,
         "\n## Again\n\n```sh\n{}\n```",

@@ -1,6 +1,7 @@
 //! What the tables of every rendering say: columns as data, filled from findings.
 
 use super::decline_tables;
+use super::rates;
 use crate::findings::{
     Bound, Compared, Comparisons, EntrantFindings, Findings, Interval, Point, Spread,
 };
@@ -73,6 +74,7 @@ pub(super) fn all(findings: &Findings) -> Vec<Table> {
             ..by_count(findings, RESOURCES)
         },
     ];
+    tables.extend(rates::tables(findings));
     tables.extend(decline_tables::all(findings));
     tables
 }

@@ -1,9 +1,9 @@
 //! What the Markdown and the HTML report say in words.
 
+use super::rates;
 use crate::findings::Findings;
 use crate::quantity;
 use crate::record::{AdviceLevel, CpuPlan, Run};
-use crate::report::CELLS_FILE;
 
 /// A term and what is said of it.
 pub(super) type Entry = (String, String);
@@ -34,9 +34,9 @@ pub(super) struct PreflightRow {
     pub(super) advice: String,
 }
 
-pub(super) fn torn_last_line() -> String {
+pub(super) fn torn_last_line(file: &str) -> String {
     format!(
-        "the last line of {CELLS_FILE} was not written to its end, and is left out: the sweep was interrupted there"
+        "the last line of {file} was not written to its end, and is left out: the sweep was interrupted there"
     )
 }
 
@@ -73,7 +73,7 @@ pub(super) fn headline(run: &Run) -> String {
 }
 
 /// What a reader must know before the figures: cells that are missing, lines that were left out.
-pub(super) fn remarks(findings: &Findings, torn_line: bool) -> Vec<String> {
+pub(super) fn remarks(findings: &Findings, torn: &[&str]) -> Vec<String> {
     let mut remarks = Vec::new();
     let cells = findings.cells;
     if cells.measured < cells.planned {
@@ -82,8 +82,8 @@ pub(super) fn remarks(findings: &Findings, torn_line: bool) -> Vec<String> {
             cells.measured, cells.planned
         ));
     }
-    if torn_line {
-        remarks.push(format!("Note: {}.", torn_last_line()));
+    for file in torn {
+        remarks.push(format!("Note: {}.", torn_last_line(file)));
     }
     if cells.valid < cells.measured {
         remarks.push(format!(
@@ -98,6 +98,7 @@ pub(super) fn remarks(findings: &Findings, torn_line: bool) -> Vec<String> {
             cells.attempts - cells.measured
         ));
     }
+    remarks.extend(rates::remarks(findings));
     remarks
 }
 
@@ -117,6 +118,7 @@ pub(super) fn invalid_rows(findings: &Findings) -> Vec<InvalidRow> {
                 reasons: reasons.join("; "),
             }
         })
+        .chain(rates::invalid_rows(findings))
         .collect()
 }
 
@@ -225,6 +227,12 @@ pub(super) fn programs(run: &Run) -> Vec<Entry> {
 
 /// How it was measured, a paragraph each.
 pub(super) fn method(run: &Run) -> Vec<String> {
+    let mut paragraphs = method_of_cells(run);
+    paragraphs.extend(rates::method(run));
+    paragraphs
+}
+
+fn method_of_cells(run: &Run) -> Vec<String> {
     let matrix = &run.matrix;
     let pinned = if run.cpu_plan.pinned {
         "Server and load generator are pinned to separate CPUs, so that neither takes time from the other."
@@ -260,7 +268,7 @@ pub(super) fn method(run: &Run) -> Vec<String> {
 }
 
 /// The terms of the report.
-pub(super) fn definitions() -> Vec<Entry> {
+pub(super) fn definitions(run: &Run) -> Vec<Entry> {
     [
         ("rung", "one server implementation, as a level of abstraction above the kernel"),
         ("entrant", "a rung, or another server, as it was entered: program, flags, label"),
@@ -318,6 +326,7 @@ pub(super) fn definitions() -> Vec<Entry> {
     ]
     .into_iter()
     .map(|(term, text)| (term.to_owned(), text.to_owned()))
+    .chain(rates::definitions(run))
     .collect()
 }
 

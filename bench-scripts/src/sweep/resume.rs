@@ -7,26 +7,31 @@ use anyhow::bail;
 
 use crate::difference::{self, Difference};
 use crate::matrix::{Matrix, Overrides};
-use crate::record::{Cell, PlannedCell, Run};
+use crate::record::{Attempt, Planned, Run};
 
-/// A cell that is still to be measured.
+/// A cell, of either pass, that is still to be measured.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Left<'a> {
-    pub(super) planned: &'a PlannedCell,
+pub(super) struct Left<'a, P> {
+    pub(super) planned: &'a P,
     /// The attempt that is next, from 1.
     pub(super) attempt: u32,
 }
 
-/// The cells of a run that have neither a valid attempt nor all their attempts behind them, in the recorded order.
-pub(super) fn left<'a>(run: &'a Run, cells: &[Cell]) -> Vec<Left<'a>> {
+/// What of `order` has neither a valid attempt nor so many attempts behind it, in that order.
+pub(super) fn left<'a, T: Attempt>(
+    order: &'a [T::Planned],
+    attempts: u32,
+    recorded: &[T],
+) -> Vec<Left<'a, T::Planned>> {
     // The last record of a cell decides: attempts end with the first valid one.
-    let last: HashMap<usize, &Cell> = cells.iter().map(|c| (c.planned.index, c)).collect();
-    let next = |planned: &PlannedCell| match last.get(&planned.index) {
+    let index = |cell: &T| cell.planned().index();
+    let last: HashMap<usize, &T> = recorded.iter().map(|cell| (index(cell), cell)).collect();
+    let next = |planned: &T::Planned| match last.get(&planned.index()) {
         None => Some(1),
-        Some(cell) if cell.is_valid() || cell.attempt >= run.attempts => None,
-        Some(cell) => Some(cell.attempt + 1),
+        Some(cell) if cell.validity().is_valid() || cell.attempt() >= attempts => None,
+        Some(cell) => Some(cell.attempt() + 1),
     };
-    run.order
+    order
         .iter()
         .filter_map(|planned| {
             Some(Left {
@@ -101,7 +106,7 @@ pub(super) fn refuse_changes(recorded: &Run, now: &Run, dir: &Path) -> anyhow::R
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Reason, Validity};
+    use crate::record::{Cell, Reason, Validity};
 
     fn made() -> (Run, Vec<Cell>) {
         let run = include_str!("../../tests/data/made/run.json");
@@ -123,7 +128,7 @@ mod tests {
             ..cell.clone()
         };
         let cells: Vec<_> = (1..=attempts).map(attempt).collect();
-        let left = left(run, &cells);
+        let left = left(&run.order, run.attempts, &cells);
         let first = left.iter().find(|left| left.planned.index == 0);
         first.map(|left| left.attempt)
     }
@@ -133,11 +138,14 @@ mod tests {
         let (run, cells) = made();
         let valid = |cell: &&Cell| cell.is_valid() && cell.planned.index % 3 != 1;
         let kept: Vec<_> = cells.iter().filter(valid).cloned().collect();
-        let left: Vec<_> = left(&run, &kept).iter().map(|l| l.planned.index).collect();
+        let left: Vec<_> = left(&run.order, 1, &kept)
+            .iter()
+            .map(|l| l.planned.index)
+            .collect();
         let is_kept = |index: &usize| kept.iter().any(|cell| cell.planned.index == *index);
         let expected: Vec<_> = (0..60).filter(|index| !is_kept(index)).collect();
         assert_eq!(left, expected);
-        assert!(super::left(&run, &cells).is_empty());
+        assert!(super::left(&run.order, 1, &cells).is_empty());
     }
 
     #[test]

@@ -29,6 +29,25 @@ pub(super) struct Setup {
     pub(super) wrk: Wrk,
 }
 
+impl Setup {
+    /// The entrant of a label, and how it is started.
+    pub(super) fn entrant(&self, label: &str) -> (&Entrant, &Launch) {
+        let mut entrants = self.run.matrix.entrants.iter().zip(&self.launches);
+        entrants
+            .find(|(entrant, _)| entrant.label == label)
+            .expect("what is planned is planned for the matrix's entrants")
+    }
+
+    /// The CPUs that either side may use.
+    pub(super) fn cpus(&self) -> Vec<u32> {
+        let CpuPlan { server, client, .. } = &self.run.cpu_plan;
+        let mut cpus = [server.as_slice(), client].concat();
+        cpus.sort_unstable();
+        cpus.dedup();
+        cpus
+    }
+}
+
 /// Preflight, plans, and the verification of every entrant.
 ///
 /// # Errors

@@ -1,6 +1,7 @@
 //! Each mistake in a matrix is told with its line and what is allowed.
 
 use super::*;
+use crate::matrix::LatencySettings;
 
 const HEAD: &str = r#"name = "t"
 about = "a test"
@@ -185,4 +186,56 @@ fn a_path_that_no_rung_answers_is_refused() {
         "path = \"/nowhere\"\n{HEAD}[[entrant]]\nrung = \"mio\"\n"
     ));
     assert!(message.contains("/bytes/"), "{message}");
+}
+
+const LATENCY: &str =
+    "[latency]\nconnections = 8\nwarmup = \"200ms\"\nduration = \"1500ms\"\nrounds = 2\n";
+
+#[test]
+fn latency_is_left_out_or_has_four_shares_by_default() {
+    let entrant = "[[entrant]]\nrung = \"epoll\"\n";
+    let without = parse("t.toml", &format!("{HEAD}{entrant}")).unwrap();
+    assert_eq!(without.latency, None);
+    let with = parse("t.toml", &format!("{HEAD}{LATENCY}{entrant}")).unwrap();
+    let expected = LatencySettings {
+        connections: 8,
+        shares: vec![25, 50, 75, 90],
+        warmup_ms: 200,
+        duration_ms: 1500,
+        rounds: 2,
+    };
+    assert_eq!(with.latency, Some(expected));
+}
+
+#[test]
+fn each_mistake_in_latency_names_its_line_and_what_is_allowed() {
+    for (from, to, line, allowed) in [
+        ("connections = 8", "connections = 0", 8, "at least 1"),
+        ("200ms", "50ms", 9, "at least 100ms"),
+        ("200ms", "100500us", 9, "a fraction of a millisecond"),
+        ("1500ms", "soon", 10, "is not a duration"),
+        ("rounds = 2", "rounds = 0", 11, "at least 1"),
+        ("rounds = 2", "round = 2", 11, "unknown field `round`"),
+        (
+            "rounds = 2",
+            "rounds = 2\nshares = [50, 25]",
+            12,
+            "ascending",
+        ),
+        (
+            "rounds = 2",
+            "rounds = 2\nshares = [101]",
+            12,
+            "from 1 to 100",
+        ),
+        ("rounds = 2", "rounds = 2\nshares = []", 12, "at least one"),
+    ] {
+        let latency = LATENCY.replace(from, to);
+        let message = problem(&format!("{HEAD}{latency}[[entrant]]\nrung = \"epoll\"\n"));
+        let start = format!("t.toml:{line}: ");
+        assert!(
+            message.starts_with(&start) && message.contains(allowed),
+            "{message}"
+        );
+    }
 }
