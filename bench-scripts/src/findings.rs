@@ -31,6 +31,8 @@ pub struct Findings {
     pub ceilings: Vec<Ceiling>,
     /// How far one server, entered twice, lay from itself; none where the matrix enters none twice, or too little was valid.
     pub noise_floor: Option<NoiseFloor>,
+    /// Whether the costs are as precise as they were asked to be; none where nothing was asked.
+    pub precision: Option<Precision>,
     /// How far apart the CPUs of the two sides were; none where it was not measured.
     pub core_to_core: Option<CoreToCoreFindings>,
     /// How the machine's speed changed over the run; none without valid cells of a control in two blocks.
@@ -61,6 +63,30 @@ pub struct NoiseFloor {
     pub cost_share: f64,
     /// Rate: the same.
     pub rate_share: f64,
+}
+
+/// How precise the costs became, where that was asked for.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Precision {
+    /// What was asked for: half the width of intervals of cost ÷ control, as a share.
+    pub asked_share: f64,
+    /// Whether every contestant's interval at every connection count is so narrow, and the noise floor so low.
+    pub reached: bool,
+    /// The widest interval; none where no noise is known.
+    pub widest: Option<Widest>,
+}
+
+/// The point with the widest interval of cost ÷ control.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Widest {
+    /// The entrant's label.
+    pub entrant: String,
+    /// Connections asked for.
+    pub connections_asked: u32,
+    /// Half the width of its interval, as a share.
+    pub share: f64,
 }
 
 /// How far apart the CPUs of server and load generator were, and what that did to costs.

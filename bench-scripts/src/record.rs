@@ -42,6 +42,9 @@ pub struct Run {
     /// How often a cell is measured at most: again at once, until an attempt is valid.
     #[serde(default = "one")]
     pub attempts: u32,
+    /// How precise costs were to become; none where the number of rounds was given.
+    #[serde(default)]
+    pub precision: Option<PrecisionGoal>,
     /// When the sweep went on after it had been cut short, RFC 3339, UTC; empty where it ran through.
     #[serde(default)]
     pub resumed_at: Vec<String>,
@@ -61,6 +64,20 @@ pub struct Run {
     pub cargo_lock_sha256: String,
     /// Digest of the container image, where `RUNGS_IMAGE_DIGEST` tells it.
     pub image_digest: Option<String>,
+}
+
+/// How precise costs are to become: blocks are added until they are, or the time is spent. `matrix.rounds` and `order` are those
+/// of the blocks so far.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct PrecisionGoal {
+    /// Half the width that the 95% interval of each contestant's cost ÷ control may have at each connection count, as a share (0.02 for
+    /// ±2%); the noise floor may be as large.
+    pub share: f64,
+    /// What the cells may take in all, seconds.
+    pub budget_s: u64,
+    /// Rounds that are measured in any case: the matrix's.
+    pub least_rounds: u32,
 }
 
 /// What a record written before there were attempts leaves out.

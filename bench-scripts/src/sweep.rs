@@ -1,5 +1,6 @@
 //! The flow of a sweep: preflight, plan, a short verification, every cell, latency at fixed rates, the report.
 
+mod precision;
 mod rates;
 mod resume;
 mod setup;
@@ -13,7 +14,7 @@ use crate::matrix::Matrix;
 use crate::output::{self, note};
 use crate::plan;
 use crate::progress::{Progress, in_words};
-use crate::record::{Attempt, Cell, Planned, PlannedCell, Run};
+use crate::record::{Attempt, Planned, PlannedCell, PrecisionGoal, Run};
 use crate::store::{Store, StoreError};
 use resume::Left;
 use setup::Setup;
@@ -31,6 +32,8 @@ pub struct Options {
     pub seed: Option<u64>,
     /// How often a cell is measured at most: again at once, until an attempt is valid.
     pub attempts: u32,
+    /// How precise costs are to become; none for the matrix's number of rounds.
+    pub precision: Option<PrecisionGoal>,
     /// The command line, for the record.
     pub command_line: Vec<String>,
 }
@@ -65,12 +68,11 @@ struct Tally {
 /// When the sweep cannot begin, or its results cannot be written.
 pub fn run(options: Options, interrupt: &Interrupt) -> anyhow::Result<Outcome> {
     let begun = Instant::now();
-    let (setup, mut store) = match setup::prepare(options, interrupt) {
+    let (mut setup, mut store) = match setup::prepare(options, interrupt) {
         Err(error) if error.is::<Interrupted>() => return Ok(nothing_kept()),
         result => result?,
     };
-    let left = resume::left::<Cell>(&setup.run.order, setup.run.attempts, &[]);
-    let tally = measure(&setup, &left, Tally::default(), &mut store, interrupt)?;
+    let tally = precision::blocks(&mut setup, Tally::default(), &mut store, interrupt)?;
     if tally.attempts() == 0 {
         return Ok(nothing_kept());
     }
@@ -94,6 +96,9 @@ pub fn run(options: Options, interrupt: &Interrupt) -> anyhow::Result<Outcome> {
 pub fn go_on(dir: &Path, asked: Asked, interrupt: &Interrupt) -> anyhow::Result<Outcome> {
     let (mut store, mut record) = Store::reopen(dir)?;
     asked.refuse_contradiction(&record.run, dir)?;
+    if resume::left(&record.run.order, record.run.attempts, &record.cells).is_empty() {
+        precision::extend(&mut record.run, &record.cells)?;
+    }
     let Run {
         order, attempts, ..
     } = &record.run;
@@ -121,14 +126,13 @@ pub fn go_on(dir: &Path, asked: Asked, interrupt: &Interrupt) -> anyhow::Result<
         "going on in {}: {what} are left",
         dir.display()
     ));
-    let setup = match setup::prepare_again(&record.run, dir, interrupt) {
+    let mut setup = match setup::prepare_again(&record.run, dir, interrupt) {
         Err(error) if error.is::<Interrupted>() => return Ok(nothing_kept()),
         result => result?,
     };
     record.run = setup.run.clone();
     store.go_on(&record)?;
-    let left = resume::left(&setup.run.order, setup.run.attempts, &record.cells);
-    let tally = measure(&setup, &left, tally, &mut store, interrupt)?;
+    let tally = precision::blocks(&mut setup, tally, &mut store, interrupt)?;
     let paced = rates::measure(&setup, &tally, &store, interrupt)?;
     conclude(dir, &tally, &paced)
 }
@@ -308,7 +312,7 @@ mod tests {
     use std::cell::RefCell;
 
     use super::*;
-    use crate::record::{Reason, Spent, Validity};
+    use crate::record::{Cell, Reason, Spent, Validity};
 
     fn scripted(planned: &PlannedCell, attempt: u32, validity: Validity) -> Cell {
         Cell {

@@ -12,6 +12,7 @@ mod intervals;
 mod logs;
 mod noise;
 mod paired;
+mod precision;
 mod rates;
 mod scaling;
 mod segmented;
@@ -74,6 +75,7 @@ pub fn analyse(run: &Run, cells: &[Cell]) -> Findings {
             valid: cells.iter().filter(|cell| cell.is_valid()).count() as u64,
         },
         ceilings: ceilings(&entrants),
+        precision: precision::precision(run, &entrants, noise_floor.as_ref()),
         core_to_core: index.distance.findings(),
         drift: estimates.drift(),
         outliers: estimates.outliers(&index),

@@ -50,6 +50,7 @@ pub(super) fn sentences(findings: &Findings) -> Vec<String> {
     sentences.extend(decline_words::summary(findings));
     sentences.extend(rates::sentence(findings));
     sentences.push(noise_floor(findings));
+    sentences.extend(precision(findings));
     sentences.extend(core_to_core(findings));
     sentences.extend(drift(findings));
     sentences.extend(outliers(findings));
@@ -271,6 +272,30 @@ fn noise_floor(findings: &Findings) -> String {
         None => "The noise floor was not measured: that takes an entrant with valid cells under two names in two rounds or counts."
             .to_owned(),
     }
+}
+
+/// Whether costs are as precise as they were asked to be.
+fn precision(findings: &Findings) -> Option<String> {
+    let precision = findings.precision.as_ref()?;
+    let asked = quantity::fine_percent(precision.asked_share);
+    let widest = precision
+        .widest
+        .as_ref()
+        .map_or_else(String::new, |widest| {
+            format!(
+                ": the least certain, {} at {} connections, to ±{}",
+                widest.entrant,
+                quantity::whole(widest.connections_asked.into()),
+                quantity::fine_percent(widest.share)
+            )
+        });
+    Some(if precision.reached {
+        format!("Costs ÷ null are known to ±{asked}, as was asked for{widest}.")
+    } else {
+        format!(
+            "Costs ÷ null were to be known to ±{asked}, and are not{widest}. Go on with a larger --budget, or on a quieter machine."
+        )
+    })
 }
 
 /// What the distance of the two sides' CPUs did; nothing where it did not change.

@@ -1,12 +1,14 @@
 //! Going on with a sweep that was cut short: what is left of it, and whether it may go on.
 
 use std::collections::HashMap;
+use std::fmt::Display;
 use std::path::Path;
 
 use anyhow::bail;
 
 use crate::difference::{self, Difference};
 use crate::matrix::{Matrix, Overrides};
+use crate::quantity;
 use crate::record::{Attempt, Planned, Run};
 
 /// A cell, of either pass, that is still to be measured.
@@ -53,29 +55,47 @@ pub struct Asked {
     pub seed: Option<u64>,
     /// Attempts per cell.
     pub attempts: Option<u32>,
+    /// Half the width of intervals, as a share.
+    pub precision: Option<f64>,
+    /// The time for that, seconds.
+    pub budget_s: Option<u64>,
 }
 
 impl Asked {
     /// Fails if it is something else than what the run was begun with.
     pub(super) fn refuse_contradiction(self, run: &Run, dir: &Path) -> anyhow::Result<()> {
+        // Rounds that were added for the sake of precision were never asked for.
+        let begun = Matrix {
+            rounds: run
+                .precision
+                .map_or(run.matrix.rounds, |goal| goal.least_rounds),
+            ..run.matrix.clone()
+        };
         let matrix = match &self.matrix {
             Some(name) => Matrix::find(name)?,
-            None => run.matrix.clone(),
+            None => begun.clone(),
         };
         let matrix = matrix.with(self.overrides)?;
-        let mut differences = difference::between_matrices(&run.matrix, &matrix);
-        let mut note = |what: &str, before: u64, after: u64| {
+        let mut differences = difference::between_matrices(&begun, &matrix);
+        let mut note = |what: &str, before: &dyn Display, after: &dyn Display| {
+            let (before, after) = (before.to_string(), after.to_string());
             if before != after {
                 differences.push(Difference {
                     what: what.to_owned(),
-                    before: before.to_string(),
-                    after: after.to_string(),
+                    before,
+                    after,
                 });
             }
         };
-        note("seed", run.seed, self.seed.unwrap_or(run.seed));
+        note("seed", &run.seed, &self.seed.unwrap_or(run.seed));
         let attempts = self.attempts.unwrap_or(run.attempts);
-        note("attempts", run.attempts.into(), attempts.into());
+        note("attempts", &run.attempts, &attempts);
+        let goal = |share: Option<f64>| share.map_or("none".to_owned(), quantity::fine_percent);
+        let begun = run.precision.map(|goal| goal.share);
+        note("precision", &goal(begun), &goal(self.precision.or(begun)));
+        let seconds = |budget: Option<u64>| budget.map_or("none".to_owned(), |s| format!("{s} s"));
+        let begun = run.precision.map(|goal| goal.budget_s);
+        note("budget", &seconds(begun), &seconds(self.budget_s.or(begun)));
         if !differences.is_empty() {
             bail!(
                 "a sweep goes on as it was begun, and {} was begun otherwise ({}): leave these flags out, or begin a new sweep without --resume",

@@ -75,6 +75,7 @@ pub(super) fn prepare_again(run: &Run, dir: &Path, interrupt: &Interrupt) -> any
         out: None,
         seed: Some(run.seed),
         attempts: run.attempts,
+        precision: run.precision,
         command_line: run.command_line.clone(),
     })?;
     prospect.warn();
@@ -180,6 +181,7 @@ impl Prospect {
             seed,
             order,
             attempts: options.attempts,
+            precision: options.precision,
             resumed_at: Vec::new(),
             cpu_plan,
             machine,
