@@ -3,6 +3,10 @@
 //! Every figure is a summary over rounds ([`Spread`]) of *valid* cells; an invalid cell is listed with its reasons and
 //! enters no figure. Units are in the names. A JSON Schema is committed in `schemas/findings.schema.json`.
 
+mod workers;
+
+pub use workers::{Balance, WorkerFindings};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -233,6 +237,8 @@ pub struct Point {
     pub resources: Option<ResourceFindings>,
     /// Share of the CPUs that its threads can use that the load generator was on, 0 to 1.
     pub client_busy_share: Option<Spread>,
+    /// How evenly the load lay on the server's workers; none with one worker, or where the server does not tell.
+    pub workers: Option<WorkerFindings>,
     /// What set the rate; none where no cell was measured, or none is valid.
     pub bound_by: Option<Bound>,
 }
@@ -294,6 +300,8 @@ pub struct InvalidCell {
     pub latency_p50_us: Option<f64>,
     /// The 99th percentile of latency that it shows all the same, µs.
     pub latency_p99_us: Option<f64>,
+    /// The resident memory that it shows all the same, bytes.
+    pub rss_bytes: Option<f64>,
 }
 
 /// Server CPU time of one request, µs, corrected for the machine's drift.

@@ -56,6 +56,7 @@ fn text_renderings_are_as_reviewed() {
         "requests-per-minute.svg",
         "cost-per-request.svg",
         "latency.svg",
+        "memory.svg",
     ] {
         insta::assert_snapshot!(name, rendered(&dir, name));
     }
@@ -111,7 +112,7 @@ fn with_one_connection_count_there_are_bars() {
     insta::assert_snapshot!("one-count.svg", rendered(&dir, "requests-per-minute.svg"));
     let html = rendered(&dir, "report.html");
     assert!(!html.contains("Plotly"), "no curves, no library");
-    assert_eq!(html.matches("<table class=\"ladder\"").count(), 4);
+    assert_eq!(html.matches("<table class=\"ladder\"").count(), 5);
 }
 
 #[test]
@@ -120,7 +121,7 @@ fn rendering_again_gives_the_same_bytes() {
     let files = render(first.path()).unwrap().files;
     render(second.path()).unwrap();
     render(second.path()).unwrap();
-    assert_eq!(files.len(), 10);
+    assert_eq!(files.len(), 12);
     for file in files {
         let name = file.file_name().unwrap();
         let (a, b) = (
@@ -135,7 +136,12 @@ fn rendering_again_gives_the_same_bytes() {
 fn pictures_are_pictures() {
     let dir = copy();
     render(dir.path()).unwrap();
-    for name in ["requests-per-minute", "cost-per-request", "latency"] {
+    for name in [
+        "requests-per-minute",
+        "cost-per-request",
+        "latency",
+        "memory",
+    ] {
         let png = fs::read(dir.path().join(format!("{name}.png"))).unwrap();
         assert_eq!(&png[..8], b"\x89PNG\r\n\x1a\n");
         let width = u32::from_be_bytes(png[16..20].try_into().unwrap());
@@ -185,7 +191,7 @@ fn the_page_holds_what_a_reader_needs() {
         "the hypervisor took 23.4%",
         "Made-up Processor 9000",
         "The noise floor was not measured",
-        "id=\"plot-requests-per-minute-0\"",
+        "data-chart=\"cost\"",
         "<noscript>",
         "prefers-color-scheme: dark",
     ] {

@@ -4,6 +4,7 @@
 //! which cancels whatever changed between blocks (a neighbour on the machine, a clock that throttles).
 
 mod bound;
+mod cells;
 mod estimates;
 mod intervals;
 mod logs;
@@ -14,6 +15,7 @@ mod spread;
 #[cfg(test)]
 mod tests;
 mod ties;
+mod workers;
 
 use std::collections::HashMap;
 
@@ -27,6 +29,9 @@ use crate::record::{Cell, Cost, Latency, Run, Server, Usage};
 use bound::{Sides, bound_by};
 use estimates::Estimates;
 use spread::{spread, spread_of};
+use workers::worker_findings;
+
+pub use cells::{CellFigures, cell_figures};
 
 /// What the cells of a run say.
 ///
@@ -182,6 +187,7 @@ fn point(
         latency: latency_findings(&valid),
         resources: resource_findings(run, &entrant.label, &valid),
         client_busy_share: spread_of(&valid, |cell| client_busy_share(run, cell)),
+        workers: worker_findings(&valid),
         intervals: Intervals::default(),
         bound_by: None,
     }
@@ -203,6 +209,7 @@ fn invalid_cell(cell: &Cell) -> InvalidCell {
         cost_us: cell.cost().map(Cost::total_us),
         latency_p50_us: latency(|l| l.p50_us),
         latency_p99_us: latency(|l| l.p99_us),
+        rss_bytes: cell.server.as_ref().map(|s| s.usage.rss_bytes as f64),
     }
 }
 
@@ -294,16 +301,11 @@ fn latency_findings(valid: &[&Cell]) -> Option<LatencyFindings> {
 }
 
 fn resource_findings(run: &Run, label: &str, valid: &[&Cell]) -> Option<ResourceFindings> {
-    let threads = run
-        .entrants
-        .iter()
-        .find(|binary| binary.label == label)
-        .and_then(|binary| binary.threads);
     let of_server = |figure: &dyn Fn(&Cell, &Server) -> Option<f64>| {
         spread_of(valid, |cell| figure(cell, cell.server.as_ref()?))
     };
     Some(ResourceFindings {
-        busy_share: of_server(&|_, s| busy_share(&s.usage, &run.cpu_plan.server, threads)),
+        busy_share: of_server(&|_, s| server_busy_share(run, label, s)),
         rss_bytes: of_server(&|_, s| Some(s.usage.rss_bytes as f64))?,
         rss_per_connection_bytes: of_server(&|_, s| {
             let growth = s.usage.rss_bytes as f64 - s.rss_before_bytes as f64;
@@ -320,6 +322,12 @@ fn resource_findings(run: &Run, label: &str, valid: &[&Cell]) -> Option<Resource
             (wakeups > 0).then(|| events as f64 / wakeups as f64)
         }),
     })
+}
+
+fn server_busy_share(run: &Run, label: &str, server: &Server) -> Option<f64> {
+    let binary = run.entrants.iter().find(|binary| binary.label == label);
+    let threads = binary.and_then(|binary| binary.threads);
+    busy_share(&server.usage, &run.cpu_plan.server, threads)
 }
 
 fn client_busy_share(run: &Run, cell: &Cell) -> Option<f64> {

@@ -1,6 +1,6 @@
-//! The figures of a run: requests per minute, cost per request, latency.
+//! The figures of a run: requests per minute, cost per request, latency, memory.
 
-use super::measure::{COST, Measure, P50, P99, RATE};
+use super::measure::{COST, Measure, P50, P99, RATE, RSS};
 use super::palette::{self, Style};
 use super::scale::Scale;
 use super::{Axis, Bar, BarValue, Bars, Curves, Figure, Panel, Plot, PlotPoint, Series, Tick};
@@ -18,6 +18,7 @@ pub fn all(run: &Run, findings: &Findings) -> Vec<Figure> {
         requests_per_minute(run, findings),
         cost_per_request(run, findings),
         latency(run, findings),
+        memory(run, findings),
     ]
 }
 
@@ -102,6 +103,28 @@ fn latency(run: &Run, findings: &Findings) -> Figure {
     }
 }
 
+fn memory(run: &Run, findings: &Findings) -> Figure {
+    Figure {
+        name: "memory",
+        title: "Memory".to_owned(),
+        subtitle: subtitle(
+            run,
+            "range",
+            "resident set of the server at the end of the window",
+        ),
+        panels: vec![Panel {
+            heading: heading_of_counts(findings),
+            plot: if is_curve(findings) {
+                let scale = RSS.scale_from_zero(findings);
+                Plot::Curves(curves(findings, &RSS, scale, "floor"))
+            } else {
+                Plot::Bars(plain_bars(findings, &RSS, "floor"))
+            },
+        }],
+        notes: notes(findings),
+    }
+}
+
 /// Curves need two connection counts; with one there are bars.
 fn is_curve(findings: &Findings) -> bool {
     findings.connection_counts().len() > 1
@@ -132,6 +155,15 @@ fn subtitle(run: &Run, around: &str, reading: &str) -> String {
         "{rounds} of {} s · GET {} · {reading}",
         run.matrix.duration_s, run.matrix.path
     )
+}
+
+/// The label and the looks of each entrant, from the bottom of the ladder to its top.
+#[must_use]
+pub fn looks(findings: &Findings) -> Vec<(&str, Style)> {
+    let styled = styled(findings).into_iter();
+    styled
+        .map(|(entrant, style)| (entrant.label.as_str(), style))
+        .collect()
 }
 
 /// Entrants with their looks: the entrants of one program share a colour.
@@ -256,7 +288,7 @@ fn ladder_value(point: &Point) -> Option<BarValue> {
         parts: vec![total * system_share, total * (1.0 - system_share)],
         low,
         high,
-        text: quantity::micros(total),
+        text: COST.quantity.write(total),
         remark: point
             .cost_to_control
             .map(|ratio| format!("× {:.2}", ratio.median)),
@@ -305,7 +337,7 @@ fn bars(
         })
         .fold(0.0, f64::max);
     Bars {
-        axis: measure.axis(Scale::from_zero(longest)),
+        axis: measure.axis(measure.scale_up_to(longest)),
         parts: Vec::new(),
         rows,
     }

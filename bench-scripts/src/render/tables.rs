@@ -1,5 +1,7 @@
 //! What the tables of every rendering say: columns as data, filled from findings.
 
+mod workers;
+
 use crate::findings::{
     Bound, Compared, Comparisons, EntrantFindings, Findings, Interval, Point, Spread,
 };
@@ -15,6 +17,18 @@ pub(super) struct Table {
     pub(super) columns: &'static [Column],
     /// Its rows.
     pub(super) groups: Vec<Group>,
+}
+
+impl Table {
+    /// Its title as a name of a part of a page: `cost-and-rate`.
+    pub(super) fn id(&self) -> String {
+        let words = self.title.to_lowercase();
+        let words = words.split(|c: char| !c.is_ascii_alphanumeric());
+        words
+            .filter(|word| !word.is_empty())
+            .collect::<Vec<_>>()
+            .join("-")
+    }
 }
 
 /// The rows of one connection count.
@@ -43,8 +57,10 @@ struct Subject<'a> {
 }
 
 /// The tables of the reports, in reading order.
+///
+/// report.html puts a table whose title is that of a figure below that figure, and all others into a section of tables.
 pub(super) fn all(findings: &Findings) -> Vec<Table> {
-    vec![
+    let mut tables = vec![
         Table {
             title: "Cost and rate",
             caption: "Medians over rounds, with 95% intervals. ÷ null: the ratio to the null rung in the same round. \
@@ -66,7 +82,9 @@ pub(super) fn all(findings: &Findings) -> Vec<Table> {
             columns: RESOURCES,
             groups: groups(findings, RESOURCES),
         },
-    ]
+    ];
+    tables.extend(workers::table(findings));
+    tables
 }
 
 /// The few columns that fit a terminal.
@@ -216,6 +234,11 @@ const fn number(head: &'static str, write: fn(&Subject, &Point) -> String) -> Co
 }
 
 fn groups(findings: &Findings, columns: &[Column]) -> Vec<Group> {
+    groups_of(findings, columns, |_| true)
+}
+
+/// The groups with the rows of some points only.
+fn groups_of(findings: &Findings, columns: &[Column], is_wanted: fn(&Point) -> bool) -> Vec<Group> {
     let counts = findings.connection_counts().len();
     (0..counts)
         .map(|position| {
@@ -228,6 +251,7 @@ fn groups(findings: &Findings, columns: &[Column]) -> Vec<Group> {
                 heading: format!("{} connections", quantity::whole(connections)),
                 connections: quantity::whole(connections),
                 rows: points()
+                    .filter(|(_, point)| is_wanted(point))
                     .map(|(entrant, point)| {
                         let subject = Subject {
                             entrant,
