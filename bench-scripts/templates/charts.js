@@ -59,10 +59,12 @@
       const value = trace.customdata?.find((text, at) => text !== "" && trace.x[at] === x);
       return value === undefined ? [] : [`${trace.name} ${value}`];
     });
+    const { tickvals, ticktext, title } = charts[plot.dataset.chart].layout.xaxis;
+    const place = ticktext[tickvals.indexOf(x)] ?? x;
     plot.setAttribute("aria-valuemin", 0);
     plot.setAttribute("aria-valuemax", Math.max(0, places.length - 1));
     plot.setAttribute("aria-valuenow", stop);
-    plot.setAttribute("aria-valuetext", x === undefined ? "no line is shown" : `at ${x}: ${said.join("; ")}`);
+    plot.setAttribute("aria-valuetext", x === undefined ? "no line is shown" : `at ${place} ${title.text}: ${said.join("; ")}`);
     return x;
   }
   for (const plot of plots) {

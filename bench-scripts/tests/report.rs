@@ -1,34 +1,12 @@
 //! Renders the made run of `tests/data/made` and looks at every file.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+mod common;
 
+use std::fs;
+
+use common::made::{copy, edit, name_hostile, rendered};
 use rungs::report::{self, render};
 use tempfile::TempDir;
-
-fn data() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/made")
-}
-
-/// A copy of the made run in a directory of its own.
-fn copy() -> TempDir {
-    let dir = tempfile::tempdir().unwrap();
-    for name in [report::RUN_FILE, report::CELLS_FILE] {
-        fs::copy(data().join(name), dir.path().join(name)).unwrap();
-    }
-    dir
-}
-
-fn rendered(dir: &TempDir, name: &str) -> String {
-    fs::read_to_string(dir.path().join(name)).unwrap()
-}
-
-/// Rewrites a file of the run.
-fn edit(dir: &TempDir, name: &str, change: impl FnOnce(String) -> String) {
-    let path = dir.path().join(name);
-    let text = fs::read_to_string(&path).unwrap();
-    fs::write(path, change(text)).unwrap();
-}
 
 /// Keeps the cells at one connection count, as the smoke matrix has them.
 fn keep_one_connection_count(dir: &TempDir) {
@@ -203,12 +181,7 @@ fn the_page_holds_what_a_reader_needs() {
 #[test]
 fn a_label_cannot_break_out() {
     let dir = copy();
-    let hostile = "</script><img src=x>|`&";
-    for name in [report::RUN_FILE, report::CELLS_FILE] {
-        edit(&dir, name, |text| {
-            text.replace("\"hyper\"", &serde_json::to_string(hostile).unwrap())
-        });
-    }
+    name_hostile(&dir, "</script><img src=x>|`&");
     render(dir.path()).unwrap();
     assert!(!rendered(&dir, "report.html").contains("<img src=x>"));
     assert!(!rendered(&dir, "report.md").contains("<img src=x>"));

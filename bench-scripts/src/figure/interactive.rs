@@ -209,9 +209,6 @@ fn layout(curves: &Curves) -> Layout {
         .x_axis(
             axis(&curves.x)
                 .title(Title::with_text(&curves.x.title).font(Font::new().size(13)))
-                // The suffix shows in the hover box alone: the ticks have texts of their own.
-                .hover_format(",d")
-                .tick_suffix(&format!(" {}", curves.x.title))
                 .show_grid(false),
         )
         .y_axis(axis(&curves.y).auto_margin(true).zero_line(false))
