@@ -209,7 +209,8 @@ fn layout(curves: &Curves) -> Layout {
         .x_axis(
             axis(&curves.x)
                 .title(Title::with_text(&curves.x.title).font(Font::new().size(13)))
-                .show_grid(false),
+                .show_grid(false)
+                .zero_line(false),
         )
         .y_axis(axis(&curves.y).auto_margin(true).zero_line(false))
 }

@@ -166,12 +166,17 @@ pub fn looks(findings: &Findings) -> Vec<(&str, Style)> {
         .collect()
 }
 
-/// Entrants with their looks: the entrants of one program share a colour.
 fn styled(findings: &Findings) -> Vec<(&EntrantFindings, Style)> {
+    looks_of(&findings.entrants.iter().collect::<Vec<_>>())
+}
+
+/// Entrants with their looks: the entrants of one program share a colour.
+#[must_use]
+pub fn looks_of<'a>(entrants: &[&'a EntrantFindings]) -> Vec<(&'a EntrantFindings, Style)> {
     let mut controls = 0;
     let mut rungs: Vec<(&str, usize)> = Vec::new();
-    let mut looks = Vec::with_capacity(findings.entrants.len());
-    for entrant in &findings.entrants {
+    let mut looks = Vec::with_capacity(entrants.len());
+    for &entrant in entrants {
         let style = if entrant.role == Role::Control {
             controls += 1;
             palette::control(controls - 1)

@@ -2,6 +2,7 @@
 
 mod cells_csv;
 mod findings_json;
+mod index_html;
 mod lead;
 mod pictures;
 mod report_html;
@@ -15,6 +16,7 @@ use crate::findings::Findings;
 use crate::record::{Cell, Run};
 use crate::report::Record;
 
+pub(crate) use index_html::index_html;
 pub use terminal::{terminal_sentences, terminal_table};
 
 /// Makes one file of a run's directory.

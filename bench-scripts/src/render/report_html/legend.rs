@@ -5,19 +5,19 @@ use crate::figure::pictures;
 use crate::findings::{Findings, Role};
 
 /// One button.
-pub(super) struct Entry {
-    pub(super) label: String,
+pub(in crate::render) struct Entry {
+    pub(in crate::render) label: String,
     /// What the entrant is, where it is no contestant.
-    pub(super) note: &'static str,
-    pub(super) colour: String,
+    pub(in crate::render) note: &'static str,
+    pub(in crate::render) colour: String,
     /// The line's pattern, as SVG's `stroke-dasharray`.
-    pub(super) dash: &'static str,
+    pub(in crate::render) dash: &'static str,
     /// The marker's outline, as an SVG path on a field of 28 × 12.
-    pub(super) marker: &'static str,
+    pub(in crate::render) marker: &'static str,
 }
 
 /// One for each entrant, from the bottom of the ladder to its top.
-pub(super) fn entries(findings: &Findings) -> Vec<Entry> {
+pub(in crate::render) fn entries(findings: &Findings) -> Vec<Entry> {
     pictures::looks(findings)
         .into_iter()
         .zip(&findings.entrants)
@@ -31,7 +31,8 @@ pub(super) fn entries(findings: &Findings) -> Vec<Entry> {
         .collect()
 }
 
-fn entry(label: &str, style: Style) -> Entry {
+/// Of a contestant.
+pub(in crate::render) fn entry(label: &str, style: Style) -> Entry {
     Entry {
         label: label.to_owned(),
         note: "",

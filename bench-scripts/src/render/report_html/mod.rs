@@ -3,8 +3,8 @@
 mod bars;
 mod cells;
 mod figures;
-mod json;
-mod legend;
+pub(super) mod json;
+pub(super) mod legend;
 
 use askama::Template;
 
