@@ -61,11 +61,15 @@ enum Command {
     #[command(after_long_help = "\
 Examples:
   rungs report results/latest
+  rungs report --index results                               a page over all runs in results
   rungs report results/latest --export bencher bmf.json      for bencher run --adapter json
   rungs report results/latest --export hyperfine times.json  for what reads hyperfine's JSON")]
     Report {
         /// The run's directory, such as results/latest
         dir: PathBuf,
+        /// Write index.html, a page over all runs that DIR holds, such as results; render none of them
+        #[arg(long, conflicts_with = "export")]
+        index: bool,
         /// Also write the run to FILE in another tool's format: bencher (Bencher Metric Format) or hyperfine; may be repeated
         #[arg(long, num_args = 2, value_names = ["FORMAT", "FILE"])]
         export: Vec<String>,
@@ -200,7 +204,13 @@ impl Cli {
         match self.command {
             Command::Sweep(args) => args.run(),
             Command::Verify { entrants, quick } => verify_command(&entrants, quick),
-            Command::Report { dir, export } => {
+            Command::Report {
+                dir, index: true, ..
+            } => {
+                output::index(&dir)?;
+                Ok(ExitCode::SUCCESS)
+            }
+            Command::Report { dir, export, .. } => {
                 let exports = export::parse(&export)?;
                 output::report(&dir)?;
                 export::write(&dir, &exports)?;

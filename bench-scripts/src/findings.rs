@@ -5,6 +5,7 @@
 
 mod fixed_rates;
 mod scaling;
+mod workers;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,7 @@ pub use scaling::{
     Added, AddedPart, Critical, Crossing, Crossings, Curve, Decline, Estimate, Knee, Part, Scaling,
     Side,
 };
+pub use workers::{Balance, WorkerFindings};
 
 /// What a run's cells say, per entrant and connection count.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
@@ -299,6 +301,8 @@ pub struct Point {
     pub resources: Option<ResourceFindings>,
     /// Share of the CPUs that its threads can use that the load generator was on, 0 to 1.
     pub client_busy_share: Option<Spread>,
+    /// How evenly the load lay on the server's workers; none with one worker, or where the server does not tell.
+    pub workers: Option<WorkerFindings>,
     /// What set the rate; none where no cell was measured, or none is valid.
     pub bound_by: Option<Bound>,
 }
@@ -360,6 +364,8 @@ pub struct InvalidCell {
     pub latency_p50_us: Option<f64>,
     /// The 99th percentile of latency that it shows all the same, µs.
     pub latency_p99_us: Option<f64>,
+    /// The resident memory that it shows all the same, bytes.
+    pub rss_bytes: Option<f64>,
 }
 
 /// Server CPU time of one request, µs, corrected for the machine's drift.

@@ -12,6 +12,7 @@ pub mod export;
 pub mod figure;
 pub mod findings;
 pub mod holm;
+pub mod index;
 pub mod interrupt;
 pub mod ladder;
 pub mod list;

@@ -7,15 +7,33 @@ pub enum Quantity {
     Count,
     /// Time in µs.
     Micros,
+    /// CPU time of one request in µs: to the hundredth, whatever its size, so that two are compared digit by digit.
+    Cost,
+    /// Memory in bytes.
+    Bytes,
+    /// A ratio.
+    Ratio,
 }
 
 impl Quantity {
+    /// The unit in which values up to `max` are round: memory is counted in powers of 1024.
+    #[must_use]
+    pub fn round_unit(self, max: f64) -> f64 {
+        match self {
+            Self::Bytes => 1024_f64.powf(max.max(1.0).log(1024.0).floor()),
+            Self::Count | Self::Micros | Self::Cost | Self::Ratio => 1.0,
+        }
+    }
+
     /// A value of it, with its unit.
     #[must_use]
     pub fn write(self, value: f64) -> String {
         match self {
             Self::Count => large(value),
             Self::Micros => micros(value),
+            Self::Cost => format!("{value:.2} µs"),
+            Self::Bytes => bytes(value),
+            Self::Ratio => format!("{value:.2}"),
         }
     }
 }

@@ -1,25 +1,15 @@
 //! Renders the made run of `tests/data/made` and looks at every file.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+mod common;
 
+use std::fs;
+use std::path::PathBuf;
+
+use common::made::{copy, edit, name_hostile, rendered};
 use rungs::report::{self, render};
 use tempfile::TempDir;
 
-fn data() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/made")
-}
-
-/// A copy of the made run in a directory of its own.
-fn copy() -> TempDir {
-    let dir = tempfile::tempdir().unwrap();
-    for name in [report::RUN_FILE, report::CELLS_FILE, report::RATES_FILE] {
-        fs::copy(data().join(name), dir.path().join(name)).unwrap();
-    }
-    dir
-}
-
-/// A copy of it whose matrix asks for no latency at fixed rates.
+/// A copy of the made run whose matrix asks for no latency at fixed rates.
 fn copy_without_rates() -> TempDir {
     let dir = copy();
     fs::remove_file(dir.path().join(report::RATES_FILE)).unwrap();
@@ -29,17 +19,6 @@ fn copy_without_rates() -> TempDir {
         run.to_string()
     });
     dir
-}
-
-fn rendered(dir: &TempDir, name: &str) -> String {
-    fs::read_to_string(dir.path().join(name)).unwrap()
-}
-
-/// Rewrites a file of the run.
-fn edit(dir: &TempDir, name: &str, change: impl FnOnce(String) -> String) {
-    let path = dir.path().join(name);
-    let text = fs::read_to_string(&path).unwrap();
-    fs::write(path, change(text)).unwrap();
 }
 
 /// Keeps the cells at one connection count, as the smoke matrix has them.
@@ -71,6 +50,7 @@ fn text_renderings_are_as_reviewed() {
         "decline.svg",
         "rates.csv",
         "latency-at-fixed-rates.svg",
+        "memory.svg",
     ] {
         insta::assert_snapshot!(name, rendered(&dir, name));
     }
@@ -88,7 +68,7 @@ fn a_run_without_fixed_rates_renders_without_them() {
         files.map(name).collect()
     };
     let (all, fewer) = (files(&with), files(&without));
-    assert_eq!((all.len(), fewer.len()), (13, 10));
+    assert_eq!((all.len(), fewer.len()), (17, 14));
     for name in &fewer {
         let text =
             String::from_utf8_lossy(&fs::read(without.path().join(name)).unwrap()).into_owned();
@@ -176,7 +156,7 @@ fn with_one_connection_count_there_are_bars() {
     insta::assert_snapshot!("one-count.svg", rendered(&dir, "requests-per-minute.svg"));
     let html = rendered(&dir, "report.html");
     assert!(!html.contains("Plotly"), "no curves, no library");
-    assert_eq!(html.matches("<table class=\"ladder\"").count(), 4);
+    assert_eq!(html.matches("<table class=\"ladder\"").count(), 5);
     assert!(!html.contains("How rates and costs scale"));
     assert!(!rendered(&dir, "report.md").contains("The decline taken apart"));
 }
@@ -204,7 +184,7 @@ fn rendering_again_gives_the_same_bytes() {
     let files = render(first.path()).unwrap().files;
     render(second.path()).unwrap();
     render(second.path()).unwrap();
-    assert_eq!(files.len(), 15);
+    assert_eq!(files.len(), 17);
     for file in files {
         let name = file.file_name().unwrap();
         let (a, b) = (
@@ -225,6 +205,7 @@ fn pictures_are_pictures() {
         "latency",
         "decline",
         "latency-at-fixed-rates",
+        "memory",
     ] {
         let png = fs::read(dir.path().join(format!("{name}.png"))).unwrap();
         assert_eq!(&png[..8], b"\x89PNG\r\n\x1a\n");
@@ -275,7 +256,7 @@ fn the_page_holds_what_a_reader_needs() {
         "the hypervisor took 23.4%",
         "Made-up Processor 9000",
         "The noise floor was not measured",
-        "id=\"plot-requests-per-minute-0\"",
+        "data-chart=\"cost\"",
         "<noscript>",
         "prefers-color-scheme: dark",
     ] {
@@ -287,12 +268,7 @@ fn the_page_holds_what_a_reader_needs() {
 #[test]
 fn a_label_cannot_break_out() {
     let dir = copy();
-    let hostile = "</script><img src=x>|`&";
-    for name in [report::RUN_FILE, report::CELLS_FILE, report::RATES_FILE] {
-        edit(&dir, name, |text| {
-            text.replace("\"hyper\"", &serde_json::to_string(hostile).unwrap())
-        });
-    }
+    name_hostile(&dir, "</script><img src=x>|`&");
     render(dir.path()).unwrap();
     assert!(!rendered(&dir, "report.html").contains("<img src=x>"));
     assert!(!rendered(&dir, "report.md").contains("<img src=x>"));

@@ -71,11 +71,11 @@ impl Sweep {
     }
 }
 
-/// A command to which 8 KiB is the largest file. With SIGXFSZ ignored, write(2) then fails as on a full disk.
+/// A command to which 10 KiB is the largest file. With SIGXFSZ ignored, write(2) then fails as on a full disk.
 fn short_of_room(command: &Command) -> Command {
     let mut limited = Command::new("sh");
     limited
-        .args(["-c", "trap '' XFSZ; ulimit -f 16; exec \"$@\"", "sh"])
+        .args(["-c", "trap '' XFSZ; ulimit -f 20; exec \"$@\"", "sh"])
         .arg(command.get_program())
         .args(command.get_args());
     limited

@@ -4,6 +4,7 @@
 //! which cancels whatever changed between blocks (a neighbour on the machine, a clock that throttles).
 
 mod bound;
+mod cells;
 mod crossings;
 mod decline;
 mod distance;
@@ -22,6 +23,7 @@ mod spread;
 #[cfg(test)]
 mod tests;
 mod ties;
+mod workers;
 
 use std::collections::HashMap;
 
@@ -39,6 +41,9 @@ pub(crate) use distance::Distance;
 use estimates::Estimates;
 pub(crate) use spread::median_of;
 use spread::{spread, spread_of};
+use workers::worker_findings;
+
+pub use cells::{CellFigures, cell_figures};
 
 /// What all that is on record of a run says.
 #[must_use]
@@ -232,6 +237,7 @@ fn point(
         latency: latency_findings(&valid),
         resources: resource_findings(run, &entrant.label, &valid),
         client_busy_share: spread_of(&valid, |cell| client_busy_share(run, cell)),
+        workers: worker_findings(&valid),
         intervals: Intervals::default(),
         bound_by: None,
     }
@@ -253,6 +259,7 @@ fn invalid_cell(cell: &Cell) -> InvalidCell {
         cost_us: cell.cost().map(Cost::total_us),
         latency_p50_us: latency(|l| l.p50_us),
         latency_p99_us: latency(|l| l.p99_us),
+        rss_bytes: cell.server.as_ref().map(|s| s.usage.rss_bytes as f64),
     }
 }
 
@@ -340,12 +347,11 @@ fn latency_findings(valid: &[&Cell]) -> Option<LatencyFindings> {
 }
 
 fn resource_findings(run: &Run, label: &str, valid: &[&Cell]) -> Option<ResourceFindings> {
-    let threads = threads_of(run, label);
     let of_server = |figure: &dyn Fn(&Cell, &Server) -> Option<f64>| {
         spread_of(valid, |cell| figure(cell, cell.server.as_ref()?))
     };
     Some(ResourceFindings {
-        busy_share: of_server(&|_, s| busy_share(&s.usage, &run.cpu_plan.server, threads)),
+        busy_share: of_server(&|_, s| server_busy_share(run, label, s)),
         rss_bytes: of_server(&|_, s| Some(s.usage.rss_bytes as f64))?,
         rss_per_connection_bytes: of_server(&|_, s| {
             let growth = s.usage.rss_bytes as f64 - s.rss_before_bytes as f64;
@@ -375,6 +381,11 @@ fn resource_findings(run: &Run, label: &str, valid: &[&Cell]) -> Option<Resource
 fn threads_of(run: &Run, label: &str) -> Option<u32> {
     let mut binaries = run.entrants.iter();
     binaries.find(|binary| binary.label == label)?.threads
+}
+
+fn server_busy_share(run: &Run, label: &str, server: &Server) -> Option<f64> {
+    let threads = threads_of(run, label);
+    busy_share(&server.usage, &run.cpu_plan.server, threads)
 }
 
 fn client_busy_share(run: &Run, cell: &Cell) -> Option<f64> {

@@ -1,8 +1,9 @@
-//! The figures of a run: requests per minute, cost per request, latency, and the decline taken apart.
+//! The figures of a run: requests per minute, cost per request, latency, memory, the decline taken apart, latency at fixed
+//! rates.
 
 use super::decline;
 use super::fixed_rates;
-use super::measure::{COST, Measure, P50, P99, RATE};
+use super::measure::{COST, Measure, P50, P99, RATE, RSS};
 use super::palette::{self, Fill, Style};
 use super::scale::Scale;
 use super::{
@@ -22,6 +23,7 @@ pub fn all(run: &Run, findings: &Findings) -> Vec<Figure> {
         requests_per_minute(run, findings),
         cost_per_request(run, findings),
         latency(run, findings),
+        memory(run, findings),
     ];
     figures.extend(decline::figure(run, findings));
     figures.extend(fixed_rates::figure(run, findings));
@@ -109,6 +111,28 @@ fn latency(run: &Run, findings: &Findings) -> Figure {
     }
 }
 
+fn memory(run: &Run, findings: &Findings) -> Figure {
+    Figure {
+        name: "memory",
+        title: "Memory".to_owned(),
+        subtitle: subtitle(
+            run,
+            "range",
+            "resident set of the server at the end of the window",
+        ),
+        panels: vec![Panel {
+            heading: heading_of_counts(findings),
+            plot: if is_curve(findings) {
+                let scale = RSS.scale_from_zero(findings);
+                Plot::Curves(curves(findings, &RSS, scale, "floor"))
+            } else {
+                Plot::Bars(plain_bars(findings, &RSS, "floor"))
+            },
+        }],
+        notes: notes(findings),
+    }
+}
+
 /// Curves need two connection counts; with one there are bars.
 fn is_curve(findings: &Findings) -> bool {
     findings.connection_counts().len() > 1
@@ -141,12 +165,26 @@ fn subtitle(run: &Run, around: &str, reading: &str) -> String {
     )
 }
 
-/// Entrants with their looks: the entrants of one program share a colour.
+/// The label and the looks of each entrant, from the bottom of the ladder to its top.
+#[must_use]
+pub fn looks(findings: &Findings) -> Vec<(&str, Style)> {
+    let styled = styled(findings).into_iter();
+    styled
+        .map(|(entrant, style)| (entrant.label.as_str(), style))
+        .collect()
+}
+
 pub(super) fn styled(findings: &Findings) -> Vec<(&EntrantFindings, Style)> {
+    looks_of(&findings.entrants.iter().collect::<Vec<_>>())
+}
+
+/// Entrants with their looks: the entrants of one program share a colour.
+#[must_use]
+pub fn looks_of<'a>(entrants: &[&'a EntrantFindings]) -> Vec<(&'a EntrantFindings, Style)> {
     let mut controls = 0;
     let mut rungs: Vec<(&str, usize)> = Vec::new();
-    let mut looks = Vec::with_capacity(findings.entrants.len());
-    for entrant in &findings.entrants {
+    let mut looks = Vec::with_capacity(entrants.len());
+    for &entrant in entrants {
         let style = if entrant.role == Role::Control {
             controls += 1;
             palette::control(controls - 1)
@@ -277,7 +315,7 @@ fn ladder_value(point: &Point) -> Option<BarValue> {
         parts: vec![total * system_share, total * (1.0 - system_share)],
         low,
         high,
-        text: quantity::micros(total),
+        text: COST.quantity.write(total),
         remark: point
             .cost_to_control
             .map(|ratio| format!("× {:.2}", ratio.median)),
@@ -326,7 +364,7 @@ fn bars(
         })
         .fold(0.0, f64::max);
     Bars {
-        axis: measure.axis(Scale::from_zero(longest)),
+        axis: measure.axis(measure.scale_up_to(longest)),
         parts: Vec::new(),
         rows,
     }

@@ -39,9 +39,8 @@ const RATE: Figure = Figure {
 
 /// What the run says, a sentence each. Where the client set rates, cost comes first, and alone.
 pub(super) fn sentences(findings: &Findings) -> Vec<String> {
-    let client_bound = points(findings).any(|bound| bound == Some(Bound::Client));
     let mut sentences = Vec::new();
-    if !client_bound {
+    if !cost_leads(findings) {
         sentences.extend(leaders(findings, &RATE));
     }
     sentences.extend(leaders(findings, &COST));
@@ -55,6 +54,11 @@ pub(super) fn sentences(findings: &Findings) -> Vec<String> {
     sentences.extend(drift(findings));
     sentences.extend(outliers(findings));
     sentences
+}
+
+/// Whether cost is what to look at first: the load generator set the rate of some contestant.
+pub(super) fn cost_leads(findings: &Findings) -> bool {
+    points(findings).any(|bound| bound == Some(Bound::Client))
 }
 
 /// The few figures that a reader looks for first.

@@ -4,6 +4,7 @@ mod cells_csv;
 mod decline_tables;
 mod decline_words;
 mod findings_json;
+mod index_html;
 mod lead;
 mod pictures;
 mod rates;
@@ -20,6 +21,7 @@ use crate::findings::Findings;
 use crate::record::{Cell, PacedCell, Run};
 use crate::report::Record;
 
+pub(crate) use index_html::index_html;
 pub use terminal::{terminal_sentences, terminal_table};
 
 /// Makes one file of a run's directory.

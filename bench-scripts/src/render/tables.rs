@@ -1,5 +1,7 @@
 //! What the tables of every rendering say: columns as data, filled from findings.
 
+mod workers;
+
 use super::decline_tables;
 use super::rates;
 use crate::findings::{
@@ -19,6 +21,18 @@ pub(super) struct Table {
     pub(super) columns: Vec<Head>,
     /// Its rows.
     pub(super) groups: Vec<Group>,
+}
+
+impl Table {
+    /// Its title as a name of a part of a page: `cost-and-rate`.
+    pub(super) fn id(&self) -> String {
+        let words = self.title.to_lowercase();
+        let words = words.split(|c: char| !c.is_ascii_alphanumeric());
+        words
+            .filter(|word| !word.is_empty())
+            .collect::<Vec<_>>()
+            .join("-")
+    }
 }
 
 /// The rows that belong together.
@@ -53,6 +67,8 @@ struct Subject<'a> {
 }
 
 /// The tables of the reports, in reading order.
+///
+/// report.html puts a table whose title is that of a figure below that figure, and all others into a section of tables.
 pub(super) fn all(findings: &Findings) -> Vec<Table> {
     let mut tables = vec![
         Table {
@@ -76,6 +92,7 @@ pub(super) fn all(findings: &Findings) -> Vec<Table> {
     ];
     tables.extend(rates::tables(findings));
     tables.extend(decline_tables::all(findings));
+    tables.extend(workers::table(findings));
     tables
 }
 
@@ -239,6 +256,11 @@ fn by_count(findings: &Findings, columns: &[Column]) -> Table {
 }
 
 fn groups(findings: &Findings, columns: &[Column]) -> Vec<Group> {
+    groups_of(findings, columns, |_| true)
+}
+
+/// The groups with the rows of some points only.
+fn groups_of(findings: &Findings, columns: &[Column], is_wanted: fn(&Point) -> bool) -> Vec<Group> {
     let counts = findings.connection_counts().len();
     (0..counts)
         .map(|position| {
@@ -251,6 +273,7 @@ fn groups(findings: &Findings, columns: &[Column]) -> Vec<Group> {
                 heading: format!("{} connections", quantity::whole(connections)),
                 name: quantity::whole(connections),
                 rows: points()
+                    .filter(|(_, point)| is_wanted(point))
                     .map(|(entrant, point)| {
                         let subject = Subject {
                             entrant,
