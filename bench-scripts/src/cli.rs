@@ -62,6 +62,7 @@ enum Command {
 Examples:
   rungs report results/latest
   rungs report --index results                               a page over all runs in results
+  rungs report results/latest --blog article                 text, pictures and numbers for an article
   rungs report results/latest --export bencher bmf.json      for bencher run --adapter json
   rungs report results/latest --export hyperfine times.json  for what reads hyperfine's JSON")]
     Report {
@@ -70,6 +71,10 @@ Examples:
         /// Write index.html, a page over all runs that DIR holds, such as results; render none of them
         #[arg(long, conflicts_with = "export")]
         index: bool,
+        /// Also write the bundle for an article into the new directory OUT: a Markdown text with table, method and honest limits, the
+        /// pictures as SVG and PNG, the numbers as CSV
+        #[arg(long, value_name = "OUT", conflicts_with = "index")]
+        blog: Option<PathBuf>,
         /// Also write the run to FILE in another tool's format: bencher (Bencher Metric Format) or hyperfine; may be repeated
         #[arg(long, num_args = 2, value_names = ["FORMAT", "FILE"])]
         export: Vec<String>,
@@ -210,10 +215,19 @@ impl Cli {
                 output::index(&dir)?;
                 Ok(ExitCode::SUCCESS)
             }
-            Command::Report { dir, export, .. } => {
+            Command::Report {
+                dir, export, blog, ..
+            } => {
                 let exports = export::parse(&export)?;
                 output::report(&dir)?;
                 export::write(&dir, &exports)?;
+                if let Some(out) = blog {
+                    report::blog(&dir, &out)?;
+                    output::line(format_args!(
+                        "article: {}",
+                        out.join("article.md").display()
+                    ))?;
+                }
                 Ok(ExitCode::SUCCESS)
             }
             Command::Compare {

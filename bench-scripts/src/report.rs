@@ -8,14 +8,14 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::analyse::analyse_record;
 use crate::findings::Findings;
 use crate::record::{Attempt, Cell, PacedCell, Planned, Run, SCHEMA_VERSION};
-use crate::render::{self, Report};
+use crate::render::{self, Exporter, Report};
 use crate::store;
 
 pub use crate::render::{terminal_sentences, terminal_table};
@@ -49,11 +49,47 @@ pub fn render(dir: &Path) -> anyhow::Result<Rendered> {
     let record = read(dir)?;
     let findings = analyse_record(&record);
     let report = Report::new(&record, &findings);
-    let mut files = Vec::new();
-    for exporter in render::exporters(&report) {
-        let path = dir.join(exporter.file_name());
+    let files = write(render::exporters(&report), &report, dir, dir)?;
+    let warnings = report.warnings();
+    Ok(Rendered {
+        findings,
+        files,
+        warnings,
+    })
+}
+
+/// Writes the bundle for an article about the run in `dir` into `out`: a Markdown text, the pictures, the numbers.
+///
+/// # Errors
+///
+/// When the run cannot be read, when `out` holds anything already, or a file cannot be written.
+pub fn blog(dir: &Path, out: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let record = read(dir)?;
+    let findings = analyse_record(&record);
+    let report = Report::new(&record, &findings);
+    fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
+    let mut there = fs::read_dir(out).with_context(|| format!("cannot read {}", out.display()))?;
+    if there.next().is_some() {
+        bail!(
+            "{} is not empty, and an article in it may have been edited: give another directory with --blog",
+            out.display()
+        );
+    }
+    write(render::article_exporters(&report), &report, dir, out)
+}
+
+/// Has each exporter write its file into `out`; the run is in `dir`.
+fn write(
+    exporters: Vec<Box<dyn Exporter + '_>>,
+    report: &Report,
+    dir: &Path,
+    out: &Path,
+) -> anyhow::Result<Vec<PathBuf>> {
+    let mut files = Vec::with_capacity(exporters.len());
+    for exporter in exporters {
+        let path = out.join(exporter.file_name());
         let content = exporter
-            .export(&report)
+            .export(report)
             .with_context(|| format!("cannot make {}", path.display()))?;
         store::write_whole(&path, &content).with_context(|| {
             format!(
@@ -64,12 +100,7 @@ pub fn render(dir: &Path) -> anyhow::Result<Rendered> {
         })?;
         files.push(path);
     }
-    let warnings = report.warnings();
-    Ok(Rendered {
-        findings,
-        files,
-        warnings,
-    })
+    Ok(files)
 }
 
 /// A run as it was recorded.

@@ -385,3 +385,31 @@ fn a_directory_without_a_run_is_said() {
         "cannot read DIR/run.json: No such file or directory (os error 2). Give the directory that `rungs sweep` wrote"
     );
 }
+
+#[test]
+fn the_bundle_for_an_article_is_whole_and_never_written_over() {
+    let dir = copy();
+    let out = dir.path().join("article");
+    let files = report::blog(dir.path(), &out).unwrap();
+    let names: Vec<_> = files
+        .iter()
+        .map(|f| f.file_name().unwrap().to_str().unwrap())
+        .collect();
+    for wanted in [
+        "article.md",
+        "cells.csv",
+        "rates.csv",
+        "decline.svg",
+        "cost-per-request.png",
+    ] {
+        assert!(names.contains(&wanted), "{wanted} is missing: {names:?}");
+    }
+    let text = fs::read_to_string(out.join("article.md")).unwrap();
+    for line in text.lines().filter(|line| line.starts_with("![")) {
+        let picture = line.split(['(', ')']).nth_back(1).unwrap();
+        assert!(out.join(picture).exists(), "{line}");
+    }
+    insta::assert_snapshot!("article.md", text);
+    let error = report::blog(dir.path(), &out).unwrap_err().to_string();
+    assert!(error.contains("is not empty"), "{error}");
+}

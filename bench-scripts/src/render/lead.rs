@@ -308,7 +308,8 @@ fn core_to_core(findings: &Findings) -> Option<String> {
     let growth = distance.cost_growth?;
     let nanoseconds = |ns: f64| quantity::whole(ns.round() as u64);
     Some(format!(
-        "The CPUs of server and load generator were not always equally far apart: a cache line took {} to {} ns there and back. At the          largest distance a request costs {} more than at the least, whatever the server: costs are corrected for that.",
+        "The CPUs of server and load generator were not always equally far apart: a cache line took {} to {} ns there and back. At the \
+         largest distance a request costs {} more than at the least, whatever the server: costs are corrected for that.",
         nanoseconds(distance.least_ns),
         nanoseconds(distance.most_ns),
         quantity::fine_percent(growth)

@@ -1,5 +1,6 @@
 //! Renderings of a run: an exporter per file.
 
+mod article_md;
 mod cells_csv;
 mod decline_tables;
 mod decline_words;
@@ -86,6 +87,20 @@ impl<'a> Report<'a> {
         torn.chain(self.rasteriser.warning().map(str::to_owned))
             .collect()
     }
+}
+
+/// The exporters of the bundle for an article: text, pictures, numbers.
+#[must_use]
+pub fn article_exporters<'a>(report: &'a Report) -> Vec<Box<dyn Exporter + 'a>> {
+    let text: Box<dyn Exporter> = Box::new(article_md::ArticleMd);
+    let others = exporters(report).into_iter();
+    let for_readers = others.filter(|exporter| {
+        let name = exporter.file_name();
+        [".svg", ".png", ".csv"]
+            .iter()
+            .any(|end| name.ends_with(end))
+    });
+    [text].into_iter().chain(for_readers).collect()
 }
 
 /// Every exporter, in the order in which a reader wants its files.

@@ -69,7 +69,7 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
     )
 }
 
-fn write_table(out: &mut String, table: &Table) -> fmt::Result {
+pub(super) fn write_table(out: &mut String, table: &Table) -> fmt::Result {
     writeln!(out, "\n## {}\n\n{}\n", table.title, table.caption)?;
     let heads = || {
         [table.grouped_by]
@@ -160,7 +160,7 @@ fn write_preflight(out: &mut String, report: &Report) -> fmt::Result {
     Ok(())
 }
 
-fn write_entries(out: &mut String, title: &str, entries: Vec<Entry>) -> fmt::Result {
+pub(super) fn write_entries(out: &mut String, title: &str, entries: Vec<Entry>) -> fmt::Result {
     writeln!(out, "\n## {title}\n")?;
     for (term, text) in entries {
         writeln!(out, "- **{}**: {}", line(&term), line(&text))?;
@@ -169,7 +169,7 @@ fn write_entries(out: &mut String, title: &str, entries: Vec<Entry>) -> fmt::Res
 }
 
 /// Foreign text on one line, and harmless to a table and to HTML.
-fn line(text: &str) -> String {
+pub(super) fn line(text: &str) -> String {
     text.replace('\\', "\\\\")
         .replace('|', "\\|")
         .replace('<', "&lt;")
