@@ -7,6 +7,7 @@ pub mod cgroup;
 pub mod core_to_core;
 pub mod cpu;
 pub mod net;
+mod sock_diag;
 pub mod threads;
 
 use std::io;

@@ -22,7 +22,7 @@ pub(super) fn figure(run: &Run, findings: &Findings) -> Option<Figure> {
         name: "decline",
         title: "The decline taken apart".to_owned(),
         subtitle: format!(
-            "{} of {} s, means over rounds, as measured · GET {} · time of all CPUs that the two sides can use, by what it was spent on",
+            "{} of {} s, means over rounds · GET {} · time of all CPUs that the two sides can use, by what it was spent on",
             quantity::rounds(run.matrix.rounds),
             run.matrix.duration_s,
             run.matrix.path

@@ -14,7 +14,7 @@ pub(super) fn all(findings: &Findings) -> Vec<Table> {
 fn taken_apart(findings: &Findings) -> Table {
     Table {
         title: "The parts of the decline",
-        caption: "CPU time per request of all CPUs that the two sides can use, µs: means over rounds, as measured, so that the parts add up. \
+        caption: "CPU time per request of all CPUs that the two sides can use, µs: means over rounds, so that the parts add up, corrected for the distance of the CPUs and not for other drift. \
                   Added: what a request takes longer at the higher count, with its 95% interval. Waiting: the side's CPUs were idle, or taken by \
                   others. Share: of all added time, where it is proven that any was; above 100% where another part shrank. Beyond null: what was \
                   added less what was added to null's. The rate is that of the telemetry window, in which all connections are open; the load \
@@ -174,7 +174,7 @@ fn curves(findings: &Findings) -> Table {
         title: "Slopes and knees",
         caption: "Change of the figure for twice the connections: of one power law through all counts, and, where a curve is proven to turn \
                   for the worse (a knee), before and after the knee. 95% intervals in brackets. The rate is that of the telemetry window, \
-                  as measured; the cost is its ratio to null, and null's own as measured.",
+                  corrected for the distance of the CPUs; the cost is its ratio to null, and null's own that.",
         grouped_by: Head::text("entrant"),
         columns: vec![
             Head::text("figure"),
