@@ -5,10 +5,13 @@ mod common;
 mod driver;
 mod numbers;
 
+use std::fs;
+
 use common::made::{copy, name_hostile};
 use driver::Page;
 use fantoccini::key::Key;
 use rungs::findings::Findings;
+use rungs::index;
 use rungs::report::render;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -301,4 +304,19 @@ async fn paper_gets_drawings_instead_of_scripts() {
         json!(0)
     );
     assert_eq!(page.run(&visible(".drawing svg")).await, json!(6));
+}
+
+#[tokio::test]
+async fn the_page_over_many_runs_draws_its_trends() {
+    let results = tempfile::tempdir().unwrap();
+    for name in ["a", "b"] {
+        fs::rename(copy().keep(), results.path().join(name)).unwrap();
+    }
+    let page = Page::open(&index::write(results.path()).unwrap().page).await;
+    page.until(DRAWN).await;
+    let all = page.run(SHOWN).await;
+    assert_eq!(all, json!([["epoll", "mio", "hyper", "axum"]]));
+    page.click(&label("axum")).await;
+    assert_eq!(page.run(SHOWN).await, json!([["epoll", "mio", "hyper"]]));
+    assert_eq!(page.complaints().await, [""; 0]);
 }
