@@ -37,6 +37,9 @@ const RATE: Figure = Figure {
     least_leads: false,
 };
 
+/// Stretches of connection counts with leaders of their own that a sentence can hold.
+const MOST_CLAUSES: usize = 3;
+
 /// What the run says, a sentence each. Where the client set rates, cost comes first, and alone.
 pub(super) fn sentences(findings: &Findings) -> Vec<String> {
     let mut sentences = Vec::new();
@@ -143,6 +146,9 @@ fn leaders(findings: &Findings, figure: &Figure) -> Option<String> {
             None => clauses.push((leaders, vec![count])),
         }
     }
+    if clauses.len() > MOST_CLAUSES {
+        return in_short(&told, figure);
+    }
     let clauses: Vec<String> = clauses
         .iter()
         .map(|(leaders, counts)| {
@@ -159,6 +165,47 @@ fn leaders(findings: &Findings, figure: &Figure) -> Option<String> {
         })
         .collect();
     (!clauses.is_empty()).then(|| sentence(&clauses.join("; ")))
+}
+
+/// The same where almost every count has leaders of its own: who leads at all of them, and who does not.
+fn in_short(told: &[&Comparisons], figure: &Figure) -> Option<String> {
+    let compared = || told.iter().map(|comparisons| (figure.of)(comparisons));
+    let mut all: Vec<&String> = Vec::new();
+    for label in compared()
+        .flat_map(|c| &c.pairs)
+        .flat_map(|pair| [&pair.a, &pair.b])
+    {
+        if !all.contains(&label) {
+            all.push(label);
+        }
+    }
+    let leads = |label: &String, compared: &Compared| match leaders_of(compared, figure) {
+        Leaders::Nobody => true,
+        Leaders::Labels(labels) => labels.contains(label),
+    };
+    let is_first = |label: &&&String| compared().all(|c| leads(label, c));
+    let names =
+        |labels: Vec<&&String>| labels.into_iter().map(|l| (*l).clone()).collect::<Vec<_>>();
+    let first = names(all.iter().filter(is_first).collect());
+    let others = names(all.iter().filter(|label| !is_first(label)).collect());
+    (!others.is_empty()).then(|| match first.as_slice() {
+        [] => format!(
+            "Who leads in {} changes with the connection count: the table tells who ties where.",
+            figure.noun
+        ),
+        first => format!(
+            "In {} {} at no connection count proven to be behind another; {} at some.",
+            figure.noun,
+            are(first),
+            are(&others)
+        ),
+    })
+}
+
+/// `a is`, `a and b are`.
+fn are(labels: &[String]) -> String {
+    let verb = if labels.len() == 1 { "is" } else { "are" };
+    format!("{} {verb}", list(labels))
 }
 
 /// Who is not proven to be behind anybody.
@@ -417,6 +464,34 @@ mod tests {
             pairs: vec![pair("a", "b", None)],
         };
         assert!(leaders_of(&all_tie, &COST) == Leaders::Nobody);
+    }
+
+    #[test]
+    fn where_every_count_has_leaders_of_its_own_the_sentence_stays_short() {
+        let made = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/made");
+        let record = report::read(&made).unwrap();
+        let mut findings = analyse(&record.run, &record.cells);
+        let behind = [None, Some("b"), Some("c"), Some("d")];
+        findings.comparisons = (100..)
+            .zip(behind)
+            .map(|(count, behind)| {
+                let all = ["b", "c", "d"]
+                    .map(|other| pair("a", other, (behind == Some(other)).then_some("a")));
+                let compared = Compared {
+                    ties: Vec::new(),
+                    pairs: all.to_vec(),
+                };
+                Comparisons {
+                    connections_asked: count,
+                    cost: compared.clone(),
+                    rate: compared,
+                }
+            })
+            .collect();
+        assert_eq!(
+            leaders(&findings, &COST).unwrap(),
+            "In cost a is at no connection count proven to be behind another; b, c and d are at some."
+        );
     }
 
     #[test]
