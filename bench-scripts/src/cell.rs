@@ -1,5 +1,7 @@
 //! One cell: a fresh server, its bytes checked, warmed up, loaded and watched, cross-checked, stopped.
 
+mod trace;
+
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -103,7 +105,7 @@ impl Bench<'_> {
         entrant: &Entrant,
         launch: &Launch,
     ) -> Result<Cell, Interrupted> {
-        let started_at = humantime::format_rfc3339_millis(SystemTime::now()).to_string();
+        let started_at = now();
         let mut measured = Measured::default();
         let reasons = match self.run(planned, entrant, launch, &mut measured) {
             Ok(reasons) => reasons,
@@ -114,11 +116,7 @@ impl Bench<'_> {
             planned: planned.clone(),
             attempt,
             started_at,
-            validity: if reasons.is_empty() {
-                Validity::Valid
-            } else {
-                Validity::Invalid { reasons }
-            },
+            validity: Validity::of(reasons),
             load: measured.load,
             server: measured.server,
             client: measured.client,
@@ -153,7 +151,9 @@ impl Bench<'_> {
         measured.spent.warmup_us = micros(begin);
 
         let begin = Instant::now();
-        let (window, load) = self.load(&mut server, processes, planned)?;
+        let (window, load) = self.load(&mut server, planned, |server, run, sockets_before| {
+            self.window(server, processes, planned, run, sockets_before)
+        })?;
         let load = measured.load.insert(load);
         measured.spent.load_us = micros(begin);
 
@@ -200,6 +200,12 @@ impl Bench<'_> {
             .generator
             .start(&self.job(server, planned, self.warmup))?;
         let load = finish(run, server, self.interrupt)?;
+        self.settle(server, before)?;
+        Ok(load)
+    }
+
+    /// Waits until the connections of a load that ended are gone; `sockets_before` were in use before it.
+    fn settle(&self, server: &Server, sockets_before: u64) -> Result<(), GivenUp> {
         let deadline = Instant::now() + SETTLE;
         while Instant::now() < deadline {
             let counters = server
@@ -207,7 +213,7 @@ impl Bench<'_> {
                 .map_err(|detail| Reason::ServerStuck { detail })?;
             let gone = match counters {
                 Some(counters) => counters.open() == 0,
-                None => sockets_in_use() <= before,
+                None => sockets_in_use() <= sockets_before,
             };
             if gone {
                 break;
@@ -215,29 +221,28 @@ impl Bench<'_> {
             self.interrupt.check()?;
             thread::sleep(POLL);
         }
-        Ok(load)
+        Ok(())
     }
 
-    /// The measured load, watched from one edge to the other.
-    fn load(
+    /// A load that is watched: `watch` gets the server, the load run, and how many sockets were in use before it.
+    fn load<W>(
         &self,
         server: &mut Server,
-        processes: ProcessGroup,
         planned: &PlannedCell,
-    ) -> Result<(Window, Load), GivenUp> {
+        watch: impl FnOnce(&mut Server, &mut dyn LoadRun, u64) -> Result<W, GivenUp>,
+    ) -> Result<(W, Load), GivenUp> {
         let before = sockets_in_use();
         let mut run = self
             .generator
             .start(&self.job(server, planned, self.duration))?;
-        let window = self.window(server, processes, planned, run.as_mut(), before);
-        match window {
+        match watch(server, run.as_mut(), before) {
             // How it ended says more than what was missed of it.
             Err(missed @ GivenUp::Because(_)) if run.has_ended() => {
                 finish(run, server, self.interrupt)?;
                 Err(missed)
             }
             Err(given_up) => Err(given_up),
-            Ok(window) => Ok((window, finish(run, server, self.interrupt)?)),
+            Ok(seen) => Ok((seen, finish(run, server, self.interrupt)?)),
         }
     }
 
@@ -258,22 +263,9 @@ impl Bench<'_> {
             quota: CpuGroup::of_this_process().filter(|group| group.quota_cpus().is_some()),
         };
         let by = begin + self.duration.mul_f64(ESTABLISHED_BY);
-        let established = self.await_connections(server, run, planned, sockets_before, by)?;
-        let first = loop {
-            let counters = self.counters(server, run)?;
-            let open = counters.as_ref().map(Counters::open);
-            let all_accepted = open.is_none_or(|open| open >= u64::from(planned.connections));
-            if all_accepted || Instant::now() >= by {
-                break self.edge(&watch, counters, server, run)?;
-            }
-            thread::sleep(POLL);
-        };
-        let end = begin + self.duration.saturating_sub(LAST_EDGE_MARGIN);
-        while Instant::now() < end && !run.has_ended() {
-            server.check_alive()?;
-            let step = Instant::now() + Duration::from_millis(50);
-            self.interrupt.sleep_until(end.min(step))?;
-        }
+        let (established, counters) = self.all_accepted(server, run, planned, sockets_before, by)?;
+        let first = self.edge(&watch, counters, server, run)?;
+        self.watch_until(begin + self.duration - LAST_EDGE_MARGIN, server, run)?;
         let counters = self.counters(server, run)?;
         let last = self.edge(&watch, counters, server, run)?;
         Ok(Window {
@@ -281,6 +273,43 @@ impl Bench<'_> {
             first,
             last,
         })
+    }
+
+    /// Waits until all connections are established and the server has accepted them, at most until `by`. Gives how many
+    /// the kernel shows, and the server's counts.
+    fn all_accepted(
+        &self,
+        server: &mut Server,
+        run: &mut dyn LoadRun,
+        planned: &PlannedCell,
+        sockets_before: u64,
+        by: Instant,
+    ) -> Result<(u32, Option<Counters>), GivenUp> {
+        let established = self.await_connections(server, run, planned, sockets_before, by)?;
+        loop {
+            let counters = self.counters(server, run)?;
+            let open = counters.as_ref().map(Counters::open);
+            let all_accepted = open.is_none_or(|open| open >= u64::from(planned.connections));
+            if all_accepted || Instant::now() >= by {
+                return Ok((established, counters));
+            }
+            thread::sleep(POLL);
+        }
+    }
+
+    /// Lets a load run go on until `end`, or its own.
+    fn watch_until(
+        &self,
+        end: Instant,
+        server: &mut Server,
+        run: &mut dyn LoadRun,
+    ) -> Result<(), GivenUp> {
+        while Instant::now() < end && !run.has_ended() {
+            server.check_alive()?;
+            let step = Instant::now() + Duration::from_millis(50);
+            self.interrupt.sleep_until(end.min(step))?;
+        }
+        Ok(())
     }
 
     /// Waits until all connections are established, at most until `by`; gives how many then are.
@@ -360,6 +389,11 @@ fn finish(
 /// TCP sockets in use; zero where the kernel does not tell, so that nothing is waited for.
 fn sockets_in_use() -> u64 {
     Sockets::read().map_or(0, |sockets| sockets.in_use)
+}
+
+/// RFC 3339, UTC, to the millisecond.
+fn now() -> String {
+    humantime::format_rfc3339_millis(SystemTime::now()).to_string()
 }
 
 fn micros(since: Instant) -> u64 {

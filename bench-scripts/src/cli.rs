@@ -176,6 +176,9 @@ struct SweepArgs {
     /// Pin nothing: server and load generator share all CPUs
     #[arg(long)]
     shared: bool,
+    /// Leave out the traced pass, which counts system calls (strace) and hardware events (perf stat) after the rounds
+    #[arg(long)]
+    no_trace: bool,
 }
 
 impl Cli {
@@ -233,6 +236,7 @@ impl SweepArgs {
             warmup: self.warmup,
             rounds: self.rounds,
             shared: self.shared,
+            no_trace: self.no_trace,
         };
         guardian::engage()?;
         let outcome = if let Some(dir) = self.resume {

@@ -3,6 +3,8 @@
 //! Every figure is a summary over rounds ([`Spread`]) of *valid* cells; an invalid cell is listed with its reasons and
 //! enters no figure. Units are in the names. A JSON Schema is committed in `schemas/findings.schema.json`.
 
+pub mod trace;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +32,9 @@ pub struct Findings {
     pub entrants: Vec<EntrantFindings>,
     /// Which contestants differ, per connection count, ascending.
     pub comparisons: Vec<Comparisons>,
+    /// The traced pass, in the order in which it was made; empty without one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub traces: Vec<trace::TraceFindings>,
 }
 
 /// The noise floor: the same server entered twice (A/A), compared with itself in every block at every connection count.

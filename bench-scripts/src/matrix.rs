@@ -34,6 +34,9 @@ pub struct Matrix {
     pub pinned: bool,
     /// The load generator's settings.
     pub load: LoadSettings,
+    /// The traced pass after the blocks; none for no such pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceSettings>,
     /// The entrants, in the order in which reports list them: from the bottom of the ladder to its top.
     pub entrants: Vec<Entrant>,
 }
@@ -48,6 +51,16 @@ pub struct LoadSettings {
     pub headers: Vec<String>,
     /// Answers later than this are errors, seconds.
     pub timeout_s: u32,
+}
+
+/// The traced pass: every entrant loaded once under strace and once under `perf stat`.
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceSettings {
+    /// Connection counts, ascending: some of the matrix's.
+    pub connections: Vec<u32>,
+    /// Length of each of the two loads, seconds.
+    pub duration_s: u32,
 }
 
 /// One rung or foreign server as it is entered.
@@ -125,6 +138,8 @@ pub struct Overrides {
     pub rounds: Option<u32>,
     /// Pin nothing.
     pub shared: bool,
+    /// Trace nothing.
+    pub no_trace: bool,
 }
 
 impl Matrix {
@@ -166,6 +181,7 @@ impl Matrix {
         }
         if let Some(connections) = overrides.connections {
             check::connections(&connections).map_err(wrong("--connections"))?;
+            self.trace = self.trace.map(|trace| trace.among(&connections));
             self.connections = connections;
         }
         if let Some(duration) = overrides.duration {
@@ -179,6 +195,9 @@ impl Matrix {
             self.rounds = rounds;
         }
         self.pinned &= !overrides.shared;
+        if overrides.no_trace {
+            self.trace = None;
+        }
         Ok(self)
     }
 
@@ -214,6 +233,17 @@ impl Matrix {
     #[must_use]
     pub fn most_connections(&self) -> u32 {
         self.connections.iter().copied().max().unwrap_or(0)
+    }
+}
+
+impl TraceSettings {
+    /// The same at those of its counts that are among `connections`; where none is, at the first of them.
+    fn among(mut self, connections: &[u32]) -> Self {
+        self.connections.retain(|count| connections.contains(count));
+        if self.connections.is_empty() {
+            self.connections.extend(connections.first());
+        }
+        self
     }
 }
 
@@ -306,6 +336,7 @@ mod tests {
             connections: Some(vec![4]),
             duration: Some("3s".into()),
             shared: true,
+            no_trace: true,
             ..Overrides::default()
         };
         let mut matrix = Matrix::find("quick").unwrap();
@@ -317,7 +348,21 @@ mod tests {
             (matrix.connections.as_slice(), matrix.duration_s),
             (&[4][..], 3)
         );
-        assert!(!matrix.pinned);
+        assert!(!matrix.pinned && matrix.trace.is_none());
+    }
+
+    #[test]
+    fn what_is_traced_is_among_what_is_measured() {
+        let traced = |connections: &[u32]| {
+            let matrix = Matrix::find("quick").unwrap().with(Overrides {
+                connections: Some(connections.into()),
+                ..Overrides::default()
+            });
+            matrix.unwrap().trace.unwrap().connections
+        };
+        assert_eq!(traced(&[100, 352, 1000]), [100, 1000]);
+        assert_eq!(traced(&[100, 352]), [100]);
+        assert_eq!(traced(&[352, 560]), [352]);
     }
 
     #[test]

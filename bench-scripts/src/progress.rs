@@ -7,7 +7,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::output::note;
 use crate::quantity;
-use crate::record::{Cell, PlannedCell};
+use crate::record::trace::Trace;
+use crate::record::{Cell, PlannedCell, Reason};
 
 /// Says on stderr how far a sweep is.
 #[derive(Debug)]
@@ -62,20 +63,30 @@ impl Progress {
 
     /// Says how a cell ended.
     pub fn end(&mut self, cell: &Cell) {
+        self.step(&cell.planned, cell.is_valid(), &outcome(cell));
+    }
+
+    /// Says how a trace ended.
+    pub fn end_trace(&mut self, trace: &Trace) {
+        let invalid = invalid(trace.reasons());
+        let outcome = invalid.as_deref().unwrap_or("traced");
+        self.step(&trace.planned, invalid.is_none(), outcome);
+    }
+
+    fn step(&mut self, planned: &PlannedCell, is_valid: bool, outcome: &str) {
         self.measured += 1;
         match &self.bar {
             Some(bar) => {
-                if !cell.is_valid() {
-                    bar.println(format!("{}: {}", name(&cell.planned), outcome(cell)));
+                if !is_valid {
+                    bar.println(format!("{}: {outcome}", name(planned)));
                 }
                 bar.inc(1);
             }
             None => note(format_args!(
-                "[{:>width$}/{}] {}: {}, {} left",
+                "[{:>width$}/{}] {}: {outcome}, {} left",
                 self.measured,
                 self.cells,
-                name(&cell.planned),
-                outcome(cell),
+                name(planned),
                 self.time_left(),
                 width = self.cells.to_string().len()
             )),
@@ -110,10 +121,14 @@ fn name(cell: &PlannedCell) -> String {
     format!("{} at {} connections", cell.entrant, cell.connections)
 }
 
+fn invalid(reasons: &[Reason]) -> Option<String> {
+    let reasons: Vec<_> = reasons.iter().map(ToString::to_string).collect();
+    (!reasons.is_empty()).then(|| format!("invalid, {}", reasons.join("; ")))
+}
+
 fn outcome(cell: &Cell) -> String {
-    let reasons: Vec<_> = cell.reasons().iter().map(ToString::to_string).collect();
-    if !reasons.is_empty() {
-        return format!("invalid, {}", reasons.join("; "));
+    if let Some(invalid) = invalid(cell.reasons()) {
+        return invalid;
     }
     let rate = cell.requests_per_minute().map(quantity::large);
     let cost = cell.cost().map(|cost| quantity::micros(cost.total_us()));

@@ -1,7 +1,11 @@
 //! Contract 4: what a run is on disk. `run.json` is a [`Run`], each line of `cells.jsonl` a [`Cell`].
 //!
-//! These two hold everything that was measured; all else in a run's directory is a pure function of them. Every field
-//! has its unit in its name. JSON Schemas of both are committed in `schemas/` and tested against real output.
+//! A run with a traced pass has a [`trace::Trace`] in each line of `traces.jsonl`.
+//!
+//! These files hold everything that was measured; all else in a run's directory is a pure function of them. Every
+//! field has its unit in its name. JSON Schemas of all are committed in `schemas/` and tested against real output.
+
+pub mod trace;
 
 use std::fmt;
 
@@ -459,6 +463,27 @@ pub struct Spent {
     pub stop_us: u64,
 }
 
+impl Validity {
+    /// Valid if nothing is wrong.
+    #[must_use]
+    pub fn of(reasons: Vec<Reason>) -> Self {
+        if reasons.is_empty() {
+            Self::Valid
+        } else {
+            Self::Invalid { reasons }
+        }
+    }
+
+    /// What is wrong; empty where nothing is.
+    #[must_use]
+    pub fn reasons(&self) -> &[Reason] {
+        match self {
+            Self::Valid => &[],
+            Self::Invalid { reasons } => reasons,
+        }
+    }
+}
+
 impl Cell {
     /// True where every cross-check held.
     #[must_use]
@@ -469,10 +494,7 @@ impl Cell {
     /// Why the cell is invalid; empty where it is valid.
     #[must_use]
     pub fn reasons(&self) -> &[Reason] {
-        match &self.validity {
-            Validity::Valid => &[],
-            Validity::Invalid { reasons } => reasons,
-        }
+        self.validity.reasons()
     }
 
     /// Requests per minute: the load generator's count over its own time, both integers.

@@ -1,6 +1,6 @@
 //! Reads a run's directory and writes everything that follows from it.
 //!
-//! `run.json` and `cells.jsonl` are what was measured; all other files are made of them and nothing else, so that
+//! `run.json`, `cells.jsonl` and `traces.jsonl` are what was measured; all other files are made of them and nothing else, so that
 //! `rungs report DIR` gives the same bytes each time.
 
 use std::collections::{HashMap, HashSet};
@@ -12,8 +12,9 @@ use anyhow::Context;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::analyse::analyse;
+use crate::analyse::{analyse, traces};
 use crate::findings::Findings;
+use crate::record::trace::Trace;
 use crate::record::{Cell, Run, SCHEMA_VERSION};
 use crate::render::{self, Report};
 use crate::store;
@@ -25,6 +26,9 @@ pub const RUN_FILE: &str = "run.json";
 
 /// Name of the file that holds a record per cell.
 pub const CELLS_FILE: &str = "cells.jsonl";
+
+/// Name of the file that holds a record per trace; there is none without a traced pass.
+pub const TRACES_FILE: &str = "traces.jsonl";
 
 /// What [`render`] made.
 #[derive(Debug)]
@@ -44,7 +48,10 @@ pub struct Rendered {
 /// When the run cannot be read (the message names file and line), or a file cannot be written.
 pub fn render(dir: &Path) -> anyhow::Result<Rendered> {
     let record = read(dir)?;
-    let findings = analyse(&record.run, &record.cells);
+    let findings = Findings {
+        traces: traces::findings(&record.traces),
+        ..analyse(&record.run, &record.cells)
+    };
     let report = Report::new(&record, &findings);
     let mut files = Vec::new();
     for exporter in render::exporters(&report) {
@@ -76,8 +83,10 @@ pub struct Record {
     pub run: Run,
     /// `cells.jsonl`.
     pub cells: Vec<Cell>,
-    /// True where the last line of `cells.jsonl` was not written to its end, and was left out.
-    pub torn_last_line: bool,
+    /// `traces.jsonl`; empty where there is none.
+    pub traces: Vec<Trace>,
+    /// The files whose last line was not written to its end, and was left out.
+    pub torn: Vec<&'static str>,
 }
 
 /// Why a run cannot be read.
@@ -118,7 +127,7 @@ pub enum ReadError {
 
 /// Reads a run's directory.
 ///
-/// A last line of `cells.jsonl` that a crash cut short is left out, and said so in the result.
+/// A last line of `cells.jsonl` or `traces.jsonl` that a crash cut short is left out, and said so in the result.
 ///
 /// # Errors
 ///
@@ -131,26 +140,55 @@ pub fn read(dir: &Path) -> Result<Record, ReadError> {
         .iter()
         .map(|e| e.label.as_str())
         .collect();
+    let is_known = |entrant: &str| match labels.contains(entrant) {
+        true => Ok(()),
+        false => Err(format!(
+            "the entrant `{entrant}` is not in the matrix of {RUN_FILE}"
+        )),
+    };
     let mut seen = HashMap::new();
     let cells = read_lines(&dir.join(CELLS_FILE), "a cell", |cell: &Cell| {
         let planned = &cell.planned;
-        if !labels.contains(planned.entrant.as_str()) {
-            let entrant = &planned.entrant;
-            return Err(format!(
-                "the entrant `{entrant}` is not in the matrix of {RUN_FILE}"
-            ));
-        }
+        is_known(&planned.entrant)?;
         let before = seen.insert(planned.index, (cell.attempt, cell.is_valid()));
         if before.is_some_and(|(attempt, valid)| valid || attempt >= cell.attempt) {
             return Err(format!("cell {} is there a second time", planned.index));
         }
         Ok(())
     })?;
+    let traces = read_traces(&dir.join(TRACES_FILE), is_known)?;
+    let torn = [(CELLS_FILE, cells.torn), (TRACES_FILE, traces.torn)];
     Ok(Record {
         run,
         cells: cells.records,
-        torn_last_line: cells.torn,
+        traces: traces.records,
+        torn: torn.iter().filter(|(_, torn)| *torn).map(|(file, _)| *file).collect(),
     })
+}
+
+/// The traces of a run; none where it has no such file.
+fn read_traces(
+    path: &Path,
+    is_known: impl Fn(&str) -> Result<(), String>,
+) -> Result<Lines<Trace>, ReadError> {
+    let mut seen = HashSet::new();
+    let traces = read_lines(path, "a trace", |trace: &Trace| {
+        is_known(&trace.planned.entrant)?;
+        let index = trace.planned.index;
+        match seen.insert(index) {
+            true => Ok(()),
+            false => Err(format!("trace {index} is there a second time")),
+        }
+    });
+    match traces {
+        Err(ReadError::File { error, .. }) if error.kind() == io::ErrorKind::NotFound => {
+            Ok(Lines {
+                records: Vec::new(),
+                torn: false,
+            })
+        }
+        traces => traces,
+    }
 }
 
 /// The records of a file that has one per line.

@@ -10,14 +10,15 @@ use serde::Serialize;
 use serde::de::IgnoredAny;
 use sha2::{Digest, Sha256};
 
+use crate::record::trace::Trace;
 use crate::record::{Cell, Run};
-use crate::report::{self, CELLS_FILE, RUN_FILE, Record};
+use crate::report::{self, CELLS_FILE, RUN_FILE, Record, TRACES_FILE};
 
 /// The folder of runs whose place was not given.
 const RESULTS: &str = "results";
 
 /// The files that hold a record per line.
-const LOGS: [&str; 1] = [CELLS_FILE];
+const LOGS: [&str; 2] = [CELLS_FILE, TRACES_FILE];
 
 /// The directory of one run, open for writing and locked against other sweeps. A new one that holds no cell when it is
 /// dropped takes itself back.
@@ -162,6 +163,18 @@ impl Store {
         // Though it could not be written: a sweep that has begun can go on.
         self.is_kept = true;
         written
+    }
+
+    /// Appends a trace to traces.jsonl in the same way.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`].
+    pub fn append_trace(&self, trace: &Trace) -> Result<(), StoreError> {
+        let path = self.dir.join(TRACES_FILE);
+        let file = File::options().append(true).create(true).open(&path);
+        file.and_then(|mut file| write_line(&mut file, trace))
+            .map_err(|error| unwritable(&path, error))
     }
 }
 
@@ -344,8 +357,8 @@ mod tests {
             drop(store);
             let record = report::read(dir.path()).unwrap();
             assert_eq!(
-                (record.cells.len(), record.torn_last_line),
-                (whole + 1, false)
+                (record.cells.len(), record.torn.len()),
+                (whole + 1, 0)
             );
         }
     }

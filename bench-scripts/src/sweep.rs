@@ -2,6 +2,7 @@
 
 mod resume;
 mod setup;
+mod traces;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -12,7 +13,7 @@ use crate::matrix::Matrix;
 use crate::output::{self, note};
 use crate::plan;
 use crate::progress::{Progress, in_words};
-use crate::record::{Cell, PlannedCell, Run};
+use crate::record::{Cell, CpuPlan, PlannedCell, Run};
 use crate::report::Record;
 use crate::store::{Store, StoreError};
 use resume::Left;
@@ -70,7 +71,7 @@ pub fn run(options: Options, interrupt: &Interrupt) -> anyhow::Result<Outcome> {
         result => result?,
     };
     let left = resume::left(&setup.run, &[]);
-    let tally = measure(&setup, &left, Tally::default(), &mut store, interrupt)?;
+    let mut tally = measure(&setup, &left, Tally::default(), &mut store, interrupt)?;
     if tally.attempts() == 0 {
         return Ok(nothing_kept());
     }
@@ -78,10 +79,11 @@ pub fn run(options: Options, interrupt: &Interrupt) -> anyhow::Result<Outcome> {
     let loading = Duration::from_secs(u64::from(matrix.warmup_s + matrix.duration_s));
     let overhead = overhead(loading * u32::try_from(tally.attempts())?, begun.elapsed());
     note(format_args!(
-        "{} in all, {:.0}% of it outside warm-ups and windows",
+        "{} for the cells, {:.0}% of it outside warm-ups and windows",
         in_words(begun.elapsed()),
         100.0 * overhead
     ));
+    traces::measure(&setup, &[], &mut tally, &store, interrupt)?;
     conclude(store.dir(), &tally)
 }
 
@@ -94,8 +96,9 @@ pub fn go_on(dir: &Path, asked: Asked, interrupt: &Interrupt) -> anyhow::Result<
     let (mut store, mut record) = Store::reopen(dir)?;
     asked.refuse_contradiction(&record.run, dir)?;
     let left = resume::left(&record.run, &record.cells).len();
+    let traces_left = traces::left(&record.run, &record.traces)?.len();
     let tally = Tally::recorded(&record, left);
-    if left == 0 {
+    if left + traces_left == 0 {
         note(format_args!(
             "{} is complete: nothing is left to measure",
             dir.display()
@@ -103,7 +106,7 @@ pub fn go_on(dir: &Path, asked: Asked, interrupt: &Interrupt) -> anyhow::Result<
         return conclude(dir, &tally);
     }
     note(format_args!(
-        "going on in {}: {left} of {} cells are left",
+        "going on in {}: {left} of {} cells and {traces_left} traces are left",
         dir.display(),
         record.run.order.len()
     ));
@@ -114,7 +117,8 @@ pub fn go_on(dir: &Path, asked: Asked, interrupt: &Interrupt) -> anyhow::Result<
     record.run = setup.run.clone();
     store.go_on(&record)?;
     let left = resume::left(&setup.run, &record.cells);
-    let tally = measure(&setup, &left, tally, &mut store, interrupt)?;
+    let mut tally = measure(&setup, &left, tally, &mut store, interrupt)?;
+    traces::measure(&setup, &record.traces, &mut tally, &store, interrupt)?;
     conclude(dir, &tally)
 }
 
@@ -134,9 +138,7 @@ fn measure(
     let Run {
         matrix, cpu_plan, ..
     } = &setup.run;
-    let mut cpus = [cpu_plan.server.clone(), cpu_plan.client.clone()].concat();
-    cpus.sort_unstable();
-    cpus.dedup();
+    let cpus = all_cpus(cpu_plan);
     let bench = Bench {
         generator: &setup.wrk,
         request: &setup.request,
@@ -147,10 +149,7 @@ fn measure(
     };
     let mut progress = Progress::new(left.len(), plan::cell_time(matrix));
     let measure = |planned: &PlannedCell, attempt: u32| {
-        let mut entrants = matrix.entrants.iter().zip(&setup.launches);
-        let (entrant, launch) = entrants
-            .find(|(entrant, _)| entrant.label == planned.entrant)
-            .expect("the order is made of the matrix's entrants");
+        let (entrant, launch) = setup.entrant(planned);
         bench.measure(planned, attempt, entrant, launch)
     };
     let schedule = Schedule {
@@ -161,6 +160,14 @@ fn measure(
     let tally = schedule.run(tally, measure, |cell| store.append(cell), &mut progress);
     progress.finish();
     Ok(tally?)
+}
+
+/// The CPUs of both sides.
+fn all_cpus(plan: &CpuPlan) -> Vec<u32> {
+    let mut cpus = [plan.server.clone(), plan.client.clone()].concat();
+    cpus.sort_unstable();
+    cpus.dedup();
+    cpus
 }
 
 /// Which cells are to be measured, and how often at most.

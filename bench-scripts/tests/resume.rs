@@ -147,7 +147,7 @@ fn a_full_disk_is_one_sentence_and_the_sweep_goes_on_when_there_is_room() {
         last.contains("cells.jsonl cannot be written") && last.contains("--resume"),
         "{stderr}"
     );
-    assert!(sweep.record().torn_last_line);
+    assert_eq!(sweep.record().torn, [report::CELLS_FILE]);
     let (code, _, stderr) = sweep.resume(&[]);
     assert_eq!(code, Some(0), "{stderr}");
     assert_eq!(indices(&sweep.record()), (0..9).collect::<Vec<_>>());

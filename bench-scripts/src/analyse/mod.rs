@@ -14,6 +14,7 @@ mod spread;
 #[cfg(test)]
 mod tests;
 mod ties;
+pub mod traces;
 
 use std::collections::HashMap;
 
@@ -54,6 +55,7 @@ pub fn analyse(run: &Run, cells: &[Cell]) -> Findings {
         comparisons: estimates.comparisons(noise_floor.as_ref(), &entrants),
         noise_floor,
         entrants,
+        traces: Vec::new(),
     }
 }
 

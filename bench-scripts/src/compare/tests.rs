@@ -17,7 +17,8 @@ fn run(rounds: u32, counts: &[u32]) -> Record {
     Record {
         run,
         cells: Vec::new(),
-        torn_last_line: false,
+        traces: Vec::new(),
+        torn: Vec::new(),
     }
 }
 

@@ -2,6 +2,8 @@
 //!
 //! The format is documented in docs/matrices.md.
 
+mod trace;
+
 use std::ops::Range;
 use std::path::Path;
 use std::{fs, io};
@@ -60,6 +62,7 @@ struct File {
     pinned: Option<bool>,
     again: Option<Spanned<String>>,
     load: Option<LoadTable>,
+    trace: Option<trace::Table>,
     entrant: Vec<Spanned<EntrantTable>>,
 }
 
@@ -157,11 +160,13 @@ fn resolve(file: File) -> Result<Matrix, At> {
         with_control(entrants),
         file.again.as_ref().map(|label| label.get_ref().as_str()),
     );
+    let connections = checked(&file.connections, |counts| check::connections(counts))?.clone();
+    let trace = file.trace.map(|table| trace::resolve(&table, &connections));
     let again_at = || file.again.as_ref().map_or(0..0, Spanned::span);
     Ok(Matrix {
         name: file.name,
         about: file.about,
-        connections: checked(&file.connections, |counts| check::connections(counts))?.clone(),
+        connections,
         rounds: *checked(&file.rounds, |&n| check::rounds(n))?,
         warmup_s: seconds(&file.warmup, 0)?,
         duration_s: seconds(&file.duration, 1)?,
@@ -183,6 +188,7 @@ fn resolve(file: File) -> Result<Matrix, At> {
                 None => 8,
             },
         },
+        trace: trace.transpose()?,
         entrants: entrants.map_err(|problem| At::new(again_at(), problem))?,
     })
 }

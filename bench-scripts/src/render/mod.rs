@@ -39,7 +39,7 @@ pub struct Report<'a> {
     findings: &'a Findings,
     drawings: Vec<Drawing>,
     rasteriser: Rasteriser,
-    torn_last_line: bool,
+    torn: &'a [&'static str],
 }
 
 /// A figure, and how it is drawn.
@@ -65,16 +65,16 @@ impl<'a> Report<'a> {
             findings,
             drawings,
             rasteriser: Rasteriser::new(),
-            torn_last_line: record.torn_last_line,
+            torn: &record.torn,
         }
     }
 
     /// What a reader must know of the rendering itself.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
-        let torn = self.torn_last_line.then(words::torn_last_line);
+        let torn = self.torn.iter().map(|file| words::torn_last_line(file));
         let fonts = self.rasteriser.warning().map(str::to_owned);
-        torn.into_iter().chain(fonts).collect()
+        torn.chain(fonts).collect()
     }
 }
 

@@ -102,7 +102,7 @@ impl<'a> Page<'a> {
             headline: words::headline(run),
             started_at: &run.started_at,
             sentences: lead::sentences(report.findings),
-            remarks: words::remarks(report.findings, report.torn_last_line),
+            remarks: words::remarks(report.findings, report.torn),
             key_figures: lead::key_figures(report.findings),
             figures,
             library: has_curves.then(interactive::library),

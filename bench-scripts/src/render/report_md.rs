@@ -31,7 +31,7 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
         writeln!(out, "{}", line(&sentence))?;
     }
     writeln!(out)?;
-    for remark in words::remarks(report.findings, report.torn_last_line) {
+    for remark in words::remarks(report.findings, report.torn) {
         writeln!(out, "> {}\n", line(&remark))?;
     }
     for (term, text) in lead::key_figures(report.findings) {

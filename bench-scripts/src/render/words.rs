@@ -3,7 +3,6 @@
 use crate::findings::Findings;
 use crate::quantity;
 use crate::record::{AdviceLevel, CpuPlan, Run};
-use crate::report::CELLS_FILE;
 
 /// A term and what is said of it.
 pub(super) type Entry = (String, String);
@@ -34,9 +33,9 @@ pub(super) struct PreflightRow {
     pub(super) advice: String,
 }
 
-pub(super) fn torn_last_line() -> String {
+pub(super) fn torn_last_line(file: &str) -> String {
     format!(
-        "the last line of {CELLS_FILE} was not written to its end, and is left out: the sweep was interrupted there"
+        "the last line of {file} was not written to its end, and is left out: the sweep was interrupted there"
     )
 }
 
@@ -76,7 +75,7 @@ pub(super) fn headline(run: &Run) -> String {
 }
 
 /// What a reader must know before the figures: cells that are missing, lines that were left out.
-pub(super) fn remarks(findings: &Findings, torn_line: bool) -> Vec<String> {
+pub(super) fn remarks(findings: &Findings, torn: &[&str]) -> Vec<String> {
     let mut remarks = Vec::new();
     let cells = findings.cells;
     if cells.measured < cells.planned {
@@ -85,9 +84,8 @@ pub(super) fn remarks(findings: &Findings, torn_line: bool) -> Vec<String> {
             cells.measured, cells.planned
         ));
     }
-    if torn_line {
-        remarks.push(format!("Note: {}.", torn_last_line()));
-    }
+    let torn = torn.iter().map(|file| torn_last_line(file));
+    remarks.extend(torn.map(|note| format!("Note: {note}.")));
     if cells.valid < cells.measured {
         remarks.push(format!(
             "{} of {} measured cells are invalid: hollow in the figures, named below, and in no median.",

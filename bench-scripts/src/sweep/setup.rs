@@ -29,6 +29,16 @@ pub(super) struct Setup {
     pub(super) wrk: Wrk,
 }
 
+impl Setup {
+    /// Whom a planned cell is about, and how it is started.
+    pub(super) fn entrant(&self, planned: &PlannedCell) -> (&Entrant, &Launch) {
+        let mut entrants = self.run.matrix.entrants.iter().zip(&self.launches);
+        entrants
+            .find(|(entrant, _)| entrant.label == planned.entrant)
+            .expect("plans are made of the matrix's entrants")
+    }
+}
+
 /// Preflight, plans, and the verification of every entrant.
 ///
 /// # Errors
