@@ -263,7 +263,8 @@ impl Bench<'_> {
             quota: CpuGroup::of_this_process().filter(|group| group.quota_cpus().is_some()),
         };
         let by = begin + self.duration.mul_f64(ESTABLISHED_BY);
-        let (established, counters) = self.all_accepted(server, run, planned, sockets_before, by)?;
+        let (established, counters) =
+            self.all_accepted(server, run, planned, sockets_before, by)?;
         let first = self.edge(&watch, counters, server, run)?;
         self.watch_until(begin + self.duration - LAST_EDGE_MARGIN, server, run)?;
         let counters = self.counters(server, run)?;

@@ -87,10 +87,7 @@ pub fn order(
 /// # Errors
 ///
 /// [`TooFewConnections`].
-pub fn traces(
-    matrix: &Matrix,
-    load_threads: u32,
-) -> Result<Vec<PlannedCell>, TooFewConnections> {
+pub fn traces(matrix: &Matrix, load_threads: u32) -> Result<Vec<PlannedCell>, TooFewConnections> {
     let mut traces = Vec::new();
     for &asked in matrix.trace.iter().flat_map(|trace| &trace.connections) {
         for entrant in matrix.entrants.iter().filter(|e| e.repeat_of.is_none()) {
@@ -215,7 +212,10 @@ mod tests {
         assert_eq!(first, ["null", "epoll", "mio", "hyper", "axum"]);
         let counts: Vec<_> = traces.iter().map(|t| t.connections_asked).collect();
         assert_eq!(counts, [[100; 5], [1000; 5]].concat());
-        assert_eq!((traces[0].connections, traces[0].block), (96, matrix.rounds));
+        assert_eq!(
+            (traces[0].connections, traces[0].block),
+            (96, matrix.rounds)
+        );
         let indices: Vec<_> = traces.iter().map(|t| t.index).collect();
         assert_eq!(indices, (150..160).collect::<Vec<_>>());
     }

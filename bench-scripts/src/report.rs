@@ -162,7 +162,11 @@ pub fn read(dir: &Path) -> Result<Record, ReadError> {
         run,
         cells: cells.records,
         traces: traces.records,
-        torn: torn.iter().filter(|(_, torn)| *torn).map(|(file, _)| *file).collect(),
+        torn: torn
+            .iter()
+            .filter(|(_, torn)| *torn)
+            .map(|(file, _)| *file)
+            .collect(),
     })
 }
 

@@ -356,10 +356,7 @@ mod tests {
             store.append(&cell(next)).unwrap();
             drop(store);
             let record = report::read(dir.path()).unwrap();
-            assert_eq!(
-                (record.cells.len(), record.torn.len()),
-                (whole + 1, 0)
-            );
+            assert_eq!((record.cells.len(), record.torn.len()), (whole + 1, 0));
         }
     }
 

@@ -84,9 +84,8 @@ fn ratio(events: &[Event], of: &str, to: &str) -> Option<f64> {
 fn window(window: &TraceWindow) -> WindowFindings {
     let requests = window.requests as f64;
     let usage = &window.usage;
-    let per_wakeup = |(events, wakeups): (u64, u64)| {
-        (wakeups > 0).then(|| events as f64 / wakeups as f64)
-    };
+    let per_wakeup =
+        |(events, wakeups): (u64, u64)| (wakeups > 0).then(|| events as f64 / wakeups as f64);
     WindowFindings {
         requests: window.requests,
         counted_by: window.counted_by,
@@ -150,7 +149,11 @@ mod tests {
             validity,
             system_calls: Some(Traced::Counted(SystemCalls {
                 window,
-                by_name: vec![call("epoll_wait", 20, 0), call("read", 150, 50), call("write", 100, 0)],
+                by_name: vec![
+                    call("epoll_wait", 20, 0),
+                    call("read", 150, 50),
+                    call("write", 100, 0),
+                ],
             })),
             counters: Some(Traced::Counted(Counters {
                 window,
@@ -173,11 +176,21 @@ mod tests {
         let by_name: Vec<_> = calls
             .by_name
             .iter()
-            .map(|call| (call.name.as_str(), call.per_request, call.failed_per_request))
+            .map(|call| {
+                (
+                    call.name.as_str(),
+                    call.per_request,
+                    call.failed_per_request,
+                )
+            })
             .collect();
         assert_eq!(
             by_name,
-            [("read", 1.5, 0.5), ("write", 1.0, 0.0), ("epoll_wait", 0.2, 0.0)]
+            [
+                ("read", 1.5, 0.5),
+                ("write", 1.0, 0.0),
+                ("epoll_wait", 0.2, 0.0)
+            ]
         );
         assert_eq!(calls.per_request, 2.7);
         assert_eq!(calls.failed_share, Some(50.0 / 270.0));

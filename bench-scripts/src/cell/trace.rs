@@ -125,9 +125,10 @@ impl Bench<'_> {
             response_bytes,
         } = subject;
         let sockets_before = sockets_in_use();
-        let ((established, counted), load) = self.load(server, planned, |server, run, before| {
-            self.count::<T>(server, processes, planned, *response_bytes, run, before)
-        })?;
+        let ((established, counted), load) =
+            self.load(server, planned, |server, run, before| {
+                self.count::<T>(server, processes, planned, *response_bytes, run, before)
+            })?;
         self.settle(server, sockets_before)?;
         let usage = match &counted {
             Traced::Counted((window, _)) => window.usage,
@@ -195,9 +196,7 @@ impl Bench<'_> {
         let counters = self.counters(server, run)?;
         let client_read = match &counters {
             Some(_) => None,
-            None => Some(
-                bytes_read(run.pid()).map_err(|detail| self.gone(server, run, detail))?,
-            ),
+            None => Some(bytes_read(run.pid()).map_err(|detail| self.gone(server, run, detail))?),
         };
         let usage = processes.sample();
         Ok(Edge {
@@ -225,7 +224,9 @@ fn between(first: &Edge, last: &Edge, response_bytes: u64) -> TraceWindow {
         ),
     };
     TraceWindow {
-        usage: last.usage.since(&first.usage, last.at.duration_since(first.at)),
+        usage: last
+            .usage
+            .since(&first.usage, last.at.duration_since(first.at)),
         requests: requests.unwrap_or(0),
         counted_by,
         wakeups: sum(|worker| worker.wakeups),

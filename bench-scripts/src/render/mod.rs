@@ -8,10 +8,13 @@ mod report_html;
 mod report_md;
 mod tables;
 mod terminal;
+mod traces;
+mod traces_csv;
 mod words;
 
 use crate::figure::{Figure, pictures as figures, png::Rasteriser, svg};
 use crate::findings::Findings;
+use crate::record::trace::Trace;
 use crate::record::{Cell, Run};
 use crate::report::Record;
 
@@ -36,6 +39,7 @@ pub trait Exporter {
 pub struct Report<'a> {
     run: &'a Run,
     cells: &'a [Cell],
+    traces: &'a [Trace],
     findings: &'a Findings,
     drawings: Vec<Drawing>,
     rasteriser: Rasteriser,
@@ -62,6 +66,7 @@ impl<'a> Report<'a> {
         Self {
             run: &record.run,
             cells: &record.cells,
+            traces: &record.traces,
             findings,
             drawings,
             rasteriser: Rasteriser::new(),
@@ -87,6 +92,9 @@ pub fn exporters<'a>(report: &'a Report) -> Vec<Box<dyn Exporter + 'a>> {
         Box::new(findings_json::FindingsJson),
         Box::new(cells_csv::CellsCsv),
     ];
+    if !report.traces.is_empty() {
+        exporters.push(Box::new(traces_csv::TracesCsv));
+    }
     for drawing in &report.drawings {
         exporters.push(Box::new(pictures::Svg(drawing)));
         exporters.push(Box::new(pictures::Png(drawing)));

@@ -62,13 +62,17 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
 }
 
 fn write_table(out: &mut String, table: &Table) -> fmt::Result {
-    writeln!(out, "\n## {}\n\n{}\n", table.title, table.caption)?;
+    writeln!(out, "\n## {}\n\n{}", table.title, line(&table.caption))?;
+    if table.groups.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
     write!(out, "| connections |")?;
-    for column in table.columns {
-        write!(out, " {} |", column.head)?;
+    for column in &table.columns {
+        write!(out, " {} |", line(&column.head))?;
     }
     write!(out, "\n| ---: |")?;
-    for column in table.columns {
+    for column in &table.columns {
         write!(out, " {} |", if column.text { "---" } else { "---:" })?;
     }
     writeln!(out)?;

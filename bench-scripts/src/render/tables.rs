@@ -1,5 +1,8 @@
 //! What the tables of every rendering say: columns as data, filled from findings.
 
+use std::borrow::Cow;
+
+use super::traces;
 use crate::findings::{
     Bound, Compared, Comparisons, EntrantFindings, Findings, Interval, Point, Spread,
 };
@@ -10,10 +13,10 @@ pub(super) struct Table {
     /// What it is about.
     pub(super) title: &'static str,
     /// How to read it.
-    pub(super) caption: &'static str,
+    pub(super) caption: Cow<'static, str>,
     /// Its columns.
-    pub(super) columns: &'static [Column],
-    /// Its rows.
+    pub(super) columns: Vec<Head>,
+    /// Its rows; none where there is nothing but the caption to say.
     pub(super) groups: Vec<Group>,
 }
 
@@ -27,12 +30,29 @@ pub(super) struct Group {
     pub(super) rows: Vec<Vec<String>>,
 }
 
-/// One column of a table.
-pub(super) struct Column {
+impl Group {
+    pub(super) fn new(connections: u64, rows: Vec<Vec<String>>) -> Self {
+        let connections = quantity::whole(connections);
+        Self {
+            heading: format!("{connections} connections"),
+            connections,
+            rows,
+        }
+    }
+}
+
+/// The head of a column.
+#[derive(Clone)]
+pub(super) struct Head {
     /// What is in it, with the unit.
-    pub(super) head: &'static str,
+    pub(super) head: Cow<'static, str>,
     /// Whether it is text, and so set to the left.
     pub(super) text: bool,
+}
+
+/// One column of a table of points.
+struct Column {
+    head: Head,
     write: fn(&Subject, &Point) -> String,
 }
 
@@ -44,37 +64,41 @@ struct Subject<'a> {
 
 /// The tables of the reports, in reading order.
 pub(super) fn all(findings: &Findings) -> Vec<Table> {
-    vec![
+    let of_points = [
         Table {
             title: "Cost and rate",
             caption: "Medians over rounds, with 95% intervals. ÷ null: the ratio to the null rung in the same round. \
                       Costs in µs are corrected for the machine's drift by that ratio. Entrants that share a letter are a tie: not proven to differ. \
-                      A rate that the client bounds does not rank servers: the cost does.",
-            columns: COST_AND_RATE,
+                      A rate that the client bounds does not rank servers: the cost does.".into(),
+            columns: heads(COST_AND_RATE),
             groups: groups(findings, COST_AND_RATE),
         },
         Table {
             title: "Latency, as wrk corrects it",
             caption: "Medians over rounds of each percentile. A closed loop: each connection waits for its answer, so more connections mean longer waits \
-                      of the same server.",
-            columns: LATENCY,
+                      of the same server.".into(),
+            columns: heads(LATENCY),
             groups: groups(findings, LATENCY),
         },
         Table {
             title: "Resources",
-            caption: "CPU: share of the CPUs that the threads of each side can use. Memory is resident memory under load.",
-            columns: RESOURCES,
+            caption: "CPU: share of the CPUs that the threads of each side can use. Memory is resident memory under load.".into(),
+            columns: heads(RESOURCES),
             groups: groups(findings, RESOURCES),
         },
-    ]
+    ];
+    of_points
+        .into_iter()
+        .chain(traces::tables(&findings.traces))
+        .collect()
 }
 
 /// The few columns that fit a terminal.
 pub(super) fn summary(findings: &Findings) -> Table {
     Table {
         title: "Summary",
-        caption: "",
-        columns: SUMMARY,
+        caption: "".into(),
+        columns: heads(SUMMARY),
         groups: groups(findings, SUMMARY),
     }
 }
@@ -197,22 +221,26 @@ const SUMMARY: &[Column] = &[
 ];
 
 /// Where a figure does not exist.
-const NOTHING: &str = "–";
+pub(super) const NOTHING: &str = "–";
 
 const fn text(head: &'static str, write: fn(&Subject, &Point) -> String) -> Column {
-    Column {
-        head,
+    let head = Head {
+        head: Cow::Borrowed(head),
         text: true,
-        write,
-    }
+    };
+    Column { head, write }
 }
 
 const fn number(head: &'static str, write: fn(&Subject, &Point) -> String) -> Column {
-    Column {
-        head,
+    let head = Head {
+        head: Cow::Borrowed(head),
         text: false,
-        write,
-    }
+    };
+    Column { head, write }
+}
+
+fn heads(columns: &[Column]) -> Vec<Head> {
+    columns.iter().map(|column| column.head.clone()).collect()
 }
 
 fn groups(findings: &Findings, columns: &[Column]) -> Vec<Group> {
@@ -224,20 +252,15 @@ fn groups(findings: &Findings, columns: &[Column]) -> Vec<Group> {
                 entrants.map(move |entrant| (entrant, &entrant.points[position]))
             };
             let connections = points().next().map_or(0, |(_, p)| u64::from(p.connections));
-            Group {
-                heading: format!("{} connections", quantity::whole(connections)),
-                connections: quantity::whole(connections),
-                rows: points()
-                    .map(|(entrant, point)| {
-                        let subject = Subject {
-                            entrant,
-                            comparisons: findings.comparisons.get(position),
-                        };
-                        let write = |column: &Column| (column.write)(&subject, point);
-                        columns.iter().map(write).collect()
-                    })
-                    .collect(),
-            }
+            let rows = points().map(|(entrant, point)| {
+                let subject = Subject {
+                    entrant,
+                    comparisons: findings.comparisons.get(position),
+                };
+                let write = |column: &Column| (column.write)(&subject, point);
+                columns.iter().map(write).collect()
+            });
+            Group::new(connections, rows.collect())
         })
         .collect()
 }
@@ -289,10 +312,10 @@ fn interval(interval: Option<Interval>, write: fn(f64) -> String) -> String {
     )
 }
 
-fn hundredths(value: f64) -> String {
+pub(super) fn hundredths(value: f64) -> String {
     format!("{value:.2}")
 }
 
-fn thousandths(value: f64) -> String {
+pub(super) fn thousandths(value: f64) -> String {
     format!("{value:.3}")
 }

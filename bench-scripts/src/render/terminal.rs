@@ -16,7 +16,7 @@ pub fn terminal_sentences(findings: &Findings) -> String {
 #[must_use]
 pub fn terminal_table(findings: &Findings) -> String {
     let summary = tables::summary(findings);
-    let heads = summary.columns.iter().map(|column| column.head);
+    let heads = summary.columns.iter().map(|column| column.head.as_ref());
     let header: Vec<&str> = ["connections"].into_iter().chain(heads).collect();
     let mut table = table::plain(&header);
     // Whatever the terminal's width: a column that wraps is harder to read than a line that does.

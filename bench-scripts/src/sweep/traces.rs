@@ -17,7 +17,10 @@ use crate::store::Store;
 /// made once.
 pub(super) fn left(run: &Run, made: &[Trace]) -> Result<Vec<PlannedCell>, TooFewConnections> {
     let mut planned = plan::traces(&run.matrix, run.load_generator.threads)?;
-    planned.retain(|planned| made.iter().all(|trace| trace.planned.index != planned.index));
+    planned.retain(|planned| {
+        made.iter()
+            .all(|trace| trace.planned.index != planned.index)
+    });
     Ok(planned)
 }
 

@@ -39,7 +39,9 @@ impl Tool for Perf {
 
     fn flags() -> Vec<String> {
         let events = EVENTS.join(",");
-        ["stat", "-x", SEPARATOR, "-e", &events, "-p"].map(String::from).into()
+        ["stat", "-x", SEPARATOR, "-e", &events, "-p"]
+            .map(String::from)
+            .into()
     }
 
     /// It has a descriptor for each event of each thread. The software events exist on every machine, and one of them
@@ -55,12 +57,10 @@ impl Tool for Perf {
     }
 
     fn not_allowed(output: &str) -> Option<Absence> {
-        output
-            .contains("perf_event_paranoid")
-            .then(|| Absence {
-                what: "perf is not allowed to count (perf_event_open is refused)".into(),
-                remedy: NOT_ALLOWED.into(),
-            })
+        output.contains("perf_event_paranoid").then(|| Absence {
+            what: "perf is not allowed to count (perf_event_open is refused)".into(),
+            remedy: NOT_ALLOWED.into(),
+        })
     }
 
     fn parse(output: &str) -> Result<Vec<Event>, String> {
@@ -99,8 +99,8 @@ fn event(line: &str) -> Result<Event, String> {
         })
     };
     let count = match count {
-        "<not supported>" => absent("not supported here", NOT_SUPPORTED),
-        "<not counted>" => absent("not counted", NOT_COUNTED),
+        "<not supported>" => absent("not supported here", GET_COUNTERS),
+        "<not counted>" => absent(NOT_COUNTED, COUNT_LONGER),
         _ if user_only && IN_THE_KERNEL.contains(&name) => absent(
             "not allowed here: perf may look at user space only",
             NOT_ALLOWED,
@@ -118,9 +118,13 @@ fn event(line: &str) -> Result<Event, String> {
     })
 }
 
+/// What is said of a counter that never ran.
+pub const NOT_COUNTED: &str = "not counted";
+
 /// What to do about a counter that does not exist.
-const NOT_SUPPORTED: &str = "measure on a machine whose processor, and hypervisor if there is one, gives hardware counters";
+const GET_COUNTERS: &str =
+    "measure on a machine whose processor, and hypervisor if there is one, gives hardware counters";
 
 /// What to do about a counter that never ran.
-const NOT_COUNTED: &str =
+const COUNT_LONGER: &str =
     "the server did not run while perf counted: lengthen `duration` under [trace] in the matrix";

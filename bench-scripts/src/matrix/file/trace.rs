@@ -15,7 +15,10 @@ pub(super) struct Table {
 
 /// One connection count, or a list of them.
 #[derive(Clone, Deserialize)]
-#[serde(untagged, expecting = "a connection count, or a list of them, is needed here")]
+#[serde(
+    untagged,
+    expecting = "a connection count, or a list of them, is needed here"
+)]
 enum Counts {
     One(u32),
     Many(Vec<u32>),
