@@ -150,9 +150,17 @@ fn ended_by_interrupt(status: ExitStatus) -> bool {
 }
 
 fn broken<T: Tool>(problem: String) -> Absence {
+    let flags = T::flags();
+    let words = [T::PROGRAM]
+        .into_iter()
+        .chain(flags.iter().map(String::as_str));
     Absence {
         what: format!("{} {problem}", T::PROGRAM),
-        remedy: format!("try `{} {} PID` by hand", T::PROGRAM, T::flags().join(" ")),
+        // No flag of ours holds the NUL that cannot be quoted.
+        remedy: format!(
+            "try `{} PID` by hand",
+            shlex::try_join(words).unwrap_or_default()
+        ),
     }
 }
 

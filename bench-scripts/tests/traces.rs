@@ -280,7 +280,7 @@ fn made_traces_are_rendered_as_reviewed() {
     insta::assert_snapshot!("findings", findings);
     let page = rendered(&dir, "report.html");
     assert!(page.contains("<h2>System calls per request (traced apart)</h2>"));
-    assert!(page.contains("Not traced: hyper at 1000 connections (the server died"));
+    assert!(page.contains("Not traced: hyper at 1,000 connections (the server died"));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The traced pass in two tables: a row per system call or event, a column per entrant.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::tables::{Group, Head, NOTHING, Table, hundredths, thousandths};
 use crate::findings::trace::{
@@ -11,6 +11,9 @@ use crate::record::trace::{Absence, CountedBy, Traced};
 
 /// Calls that no entrant makes as often as this per request are one row: they are not the answering of requests.
 const RARE: f64 = 0.005;
+
+/// A counter that counted for less of its time shared its register, percent.
+const ALL_THE_TIME_PERCENT: f64 = 99.95;
 
 const SYSTEM_CALLS: &str = "System calls per request (traced apart)";
 const SYSTEM_CALLS_CAPTION: &str = "One more load of each entrant after the rounds, with strace attached. strace stops the server at \
@@ -33,7 +36,7 @@ pub(super) fn tables(traces: &[TraceFindings]) -> Vec<Table> {
             SYSTEM_CALLS,
             SYSTEM_CALLS_CAPTION,
             "system call",
-            &CallView,
+            &CallView::new(traces),
         ),
         table(traces, COUNTERS, COUNTERS_CAPTION, "event", &CounterView),
     ]
@@ -49,8 +52,8 @@ trait View {
 
     fn window<'a>(&self, findings: &'a Self::Findings) -> &'a WindowFindings;
 
-    /// What is absent although the tool was there: the name, and why.
-    fn absences(&self, findings: &Self::Findings) -> Vec<(String, Absence)>;
+    /// What to know of these figures beside the table.
+    fn remarks(&self, findings: &[&Self::Findings]) -> Vec<String>;
 
     /// The rows of the traces at one connection count, a figure per trace; none where the trace has none.
     fn rows(&self, traces: &[Option<&Self::Findings>]) -> Vec<Vec<String>>;
@@ -85,7 +88,7 @@ fn table<V: View>(
         let rows = if columns.iter().any(Option::is_some) {
             view.rows(&columns)
                 .into_iter()
-                .filter(says_something)
+                .filter(|row| says_something(row))
                 .collect()
         } else {
             Vec::new()
@@ -107,29 +110,36 @@ fn counted<'a, V: View>(view: &V, trace: &'a TraceFindings) -> Option<&'a V::Fin
     }
 }
 
-/// What is not in a table, and why; and whose requests somebody else counted.
+/// What is not in a table, and why; and what to know of the figures that are.
 fn remarks<V: View>(traces: &[TraceFindings], view: &V) -> Vec<String> {
     let mut remarks = Vec::new();
-    let mut absences: BTreeSet<(Absence, Vec<String>)> = BTreeSet::new();
+    let mut without_tool: BTreeMap<&Absence, Vec<String>> = BTreeMap::new();
     let mut foreign = BTreeSet::new();
+    let mut counted = Vec::new();
     for trace in traces {
-        let of = format!("{} at {} connections", trace.entrant, trace.connections);
+        let of = format!(
+            "{} at {} connections",
+            trace.entrant,
+            quantity::whole(trace.connections.into())
+        );
         match view.of(trace) {
             None => {
                 let reasons: Vec<_> = trace.invalid.iter().map(ToString::to_string).collect();
                 remarks.push(format!("Not traced: {of} ({}).", reasons.join("; ")));
             }
-            Some(Traced::Absent(absence)) => {
-                absences.insert((absence.clone(), Vec::new()));
-            }
+            Some(Traced::Absent(absence)) => without_tool.entry(absence).or_default().push(of),
             Some(Traced::Counted(findings)) => {
                 if view.window(findings).counted_by == CountedBy::Client {
                     foreign.insert(trace.entrant.as_str());
                 }
-                absences.extend(grouped(view.absences(findings)));
+                counted.push(findings);
             }
         }
     }
+    remarks.extend(without_tool.into_iter().map(|(absence, of)| {
+        let everywhere = of.len() == traces.len();
+        absent(if everywhere { &[] } else { &of }, absence)
+    }));
     if !foreign.is_empty() {
         let names: Vec<_> = foreign.into_iter().collect();
         remarks.push(format!(
@@ -137,32 +147,41 @@ fn remarks<V: View>(traces: &[TraceFindings], view: &V) -> Vec<String> {
             names.join(", ")
         ));
     }
-    remarks.extend(absences.into_iter().map(|(absence, names)| {
-        let of = if names.is_empty() {
-            String::new()
-        } else {
-            format!("{}: ", names.join(", "))
-        };
-        format!("{of}{}; {}.", absence.what, absence.remedy)
-    }));
+    remarks.extend(view.remarks(&counted));
     remarks
 }
 
-/// Names that are absent for the same reason, together.
-fn grouped(absences: Vec<(String, Absence)>) -> Vec<(Absence, Vec<String>)> {
-    let mut groups: Vec<(Absence, Vec<String>)> = Vec::new();
-    for (name, absence) in absences {
-        match groups.iter_mut().find(|(of, _)| *of == absence) {
-            Some((_, names)) => names.push(name),
-            None => groups.push((absence, vec![name])),
-        }
-    }
-    groups
+/// `cycles, branches: not supported here; …`
+fn absent(of: &[String], Absence { what, remedy }: &Absence) -> String {
+    let of = match of {
+        [] => String::new(),
+        of => format!("{}: ", of.join(", ")),
+    };
+    format!("{of}{what}; {remedy}.")
 }
 
-struct CallView;
+/// The system calls, of which some are frequent: at one connection count at least, so that all counts have the same rows.
+struct CallView<'a> {
+    frequent: BTreeSet<&'a str>,
+}
 
-impl View for CallView {
+impl<'a> CallView<'a> {
+    fn new(traces: &'a [TraceFindings]) -> Self {
+        let counted = traces.iter().filter_map(|trace| match &trace.system_calls {
+            Some(Traced::Counted(findings)) => Some(findings),
+            _ => None,
+        });
+        let calls = counted.flat_map(|findings| &findings.by_name);
+        Self {
+            frequent: calls
+                .filter(|call| call.per_request >= RARE)
+                .map(|call| call.name.as_str())
+                .collect(),
+        }
+    }
+}
+
+impl View for CallView<'_> {
     type Findings = SystemCallFindings;
 
     fn of<'a>(&self, trace: &'a TraceFindings) -> Option<&'a Traced<SystemCallFindings>> {
@@ -173,7 +192,7 @@ impl View for CallView {
         &findings.window
     }
 
-    fn absences(&self, _: &SystemCallFindings) -> Vec<(String, Absence)> {
+    fn remarks(&self, _: &[&SystemCallFindings]) -> Vec<String> {
         Vec::new()
     }
 
@@ -188,8 +207,9 @@ impl View for CallView {
         };
         let calls = traces.iter().flatten().flat_map(|f| &f.by_name);
         let names: BTreeSet<&str> = calls.map(|call| call.name.as_str()).collect();
-        let (mut frequent, rare): (Vec<&str>, Vec<&str>) =
-            names.into_iter().partition(|name| most(name) >= RARE);
+        let (mut frequent, rare): (Vec<&str>, Vec<&str>) = names
+            .into_iter()
+            .partition(|name| self.frequent.contains(name));
         frequent.sort_by(|a, b| most(b).total_cmp(&most(a)));
         let mut rows: Vec<_> = frequent
             .into_iter()
@@ -225,15 +245,41 @@ impl View for CounterView {
         &findings.window
     }
 
-    fn absences(&self, findings: &CounterFindings) -> Vec<(String, Absence)> {
-        let absent = findings
-            .events
+    fn remarks(&self, findings: &[&CounterFindings]) -> Vec<String> {
+        let mut absences: BTreeMap<&Absence, Vec<String>> = BTreeMap::new();
+        let (mut shared, mut user_only) = (Vec::new(), Vec::new());
+        let mut least_percent: f64 = 100.0;
+        for event in findings.iter().flat_map(|findings| &findings.events) {
+            match &event.count {
+                Traced::Absent(absence) => note(absences.entry(absence).or_default(), &event.name),
+                Traced::Counted(rate) => {
+                    if rate.running_percent < ALL_THE_TIME_PERCENT {
+                        note(&mut shared, &event.name);
+                        least_percent = least_percent.min(rate.running_percent);
+                    }
+                    if rate.user_only {
+                        note(&mut user_only, &event.name);
+                    }
+                }
+            }
+        }
+        let mut remarks: Vec<_> = absences
             .iter()
-            .filter_map(|event| match &event.count {
-                Traced::Counted(_) => None,
-                Traced::Absent(absence) => Some((event.name.clone(), absence.clone())),
-            });
-        absent.collect()
+            .map(|(why, names)| absent(names, why))
+            .collect();
+        if !shared.is_empty() {
+            remarks.push(format!(
+                "{}: shared the processor's registers, so each counted for a part of the time ({least_percent:.0}% at least) and perf estimates the rest.",
+                shared.join(", ")
+            ));
+        }
+        if !user_only.is_empty() {
+            remarks.push(format!(
+                "{}: in user space only, for the kernel shows this user no more.",
+                user_only.join(", ")
+            ));
+        }
+        remarks
     }
 
     fn rows(&self, traces: &[Option<&CounterFindings>]) -> Vec<Vec<String>> {
@@ -285,14 +331,14 @@ fn per_request(count: f64) -> String {
 }
 
 /// True where at least one trace has a figure.
-fn says_something(row: &Vec<String>) -> bool {
+fn says_something(row: &[String]) -> bool {
     row[1..].iter().any(|figure| figure != NOTHING)
 }
 
 /// A row: its name, and a figure of each trace.
 fn row<F>(name: &str, traces: &[Option<&F>], write: impl Fn(&F) -> Option<String>) -> Vec<String> {
     let figures = traces.iter().map(|findings| {
-        let figure = findings.and_then(|findings| write(findings));
+        let figure = findings.and_then(&write);
         figure.unwrap_or_else(|| NOTHING.to_owned())
     });
     [name.to_owned()].into_iter().chain(figures).collect()
@@ -309,18 +355,16 @@ fn events_per_wakeup<F>(
 
 /// A time in µs, or a count: what may be less than one to the thousandth.
 fn event_rate(rate: &EventRate) -> String {
-    let figure = match rate.unit.as_str() {
+    match rate.unit.as_str() {
         "msec" => quantity::micros(rate.per_request * 1000.0),
         _ if rate.per_request < 10.0 => per_request(rate.per_request),
         _ => quantity::large(rate.per_request),
-    };
-    let estimated = rate.running_percent < 99.95;
-    let share = estimated.then(|| format!("counted {:.0}% of the time", rate.running_percent));
-    let part = rate.user_only.then(|| "user space only".to_owned());
-    let notes: Vec<_> = share.into_iter().chain(part).collect();
-    if notes.is_empty() {
-        figure
-    } else {
-        format!("{figure} ({})", notes.join(", "))
+    }
+}
+
+/// Adds a name that is not there yet.
+fn note(names: &mut Vec<String>, name: &str) {
+    if !names.iter().any(|known| known == name) {
+        names.push(name.to_owned());
     }
 }

@@ -188,8 +188,11 @@ fn a_forbidden_attachment_says_what_to_do() {
     );
 }
 
-/// Name and figure of each event: value, unit, share of the time, and whether it is of user space only; else why not.
-fn events(output: &str) -> Vec<(String, Result<(f64, String, f64, bool), String>)> {
+/// Value, unit, share of the time, and whether it is of user space only; else why there is none.
+type Told = Result<(f64, String, f64, bool), String>;
+
+/// Name and figure of each event.
+fn events(output: &str) -> Vec<(String, Told)> {
     let told = |count| match count {
         Traced::Counted(EventCount {
             value,
