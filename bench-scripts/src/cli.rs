@@ -37,7 +37,7 @@ const WORSE: u8 = 3;
 const EXAMPLES: &str = "\
 Examples:
   rungs doctor                          what about this machine would spoil the numbers
-  rungs sweep                           the quick sweep, under 6 minutes
+  rungs sweep                           the quick sweep, under 7 minutes
   rungs sweep --matrix c10k --seed 7    from 100 to 10,000 connections, in order 7
   rungs report results/latest           render a run again
   rungs compare results/a results/b     what changed between two runs
@@ -56,7 +56,7 @@ enum Command {
         #[arg(long)]
         quick: bool,
     },
-    /// Render a run again, from its run.json and cells.jsonl
+    /// Render a run again, from what was measured
     #[command(after_long_help = "\
 Examples:
   rungs report results/latest

@@ -1,4 +1,4 @@
-//! A run's directory while it is measured: run.json first, then cells.jsonl, cell by cell.
+//! A run's directory while it is measured: run.json first, then cells.jsonl, cell by cell, then traces.jsonl.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind, Write};
