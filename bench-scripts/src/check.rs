@@ -1,5 +1,7 @@
 //! The cross-checks: a cell whose numbers contradict each other, or that was disturbed, is invalid, and says why.
 
+pub mod paced;
+
 use crate::record::{Load, LoadErrors, PlannedCell, Reason, Server, System};
 
 /// Share of the CPUs' time that the hypervisor may take in a window, percent. Every shared virtual machine loses a
@@ -38,18 +40,52 @@ pub struct Evidence<'a> {
 /// Everything that is wrong with a cell.
 #[must_use]
 pub fn reasons(evidence: &Evidence<'_>) -> Vec<Reason> {
+    let Evidence {
+        planned,
+        response_bytes,
+        warmup,
+        load,
+        own_requests,
+        server,
+        system,
+        ..
+    } = *evidence;
+    let connections = u64::from(planned.connections);
+    let measured = Counted {
+        requests: load.requests,
+        bytes: load.bytes,
+        in_flight: connections,
+    };
+    let warmed_up = warmup.map_or(0, |warmup| warmup.requests);
+    let in_life = Counted {
+        // Whatever a broken load generator claims, it must not overflow.
+        requests: load.requests.saturating_add(warmed_up),
+        in_flight: connections * (1 + u64::from(warmup.is_some())),
+        ..measured
+    };
     let checks = [
-        no_requests,
-        error_statuses,
-        socket_errors,
-        fewer_connections,
-        size_mismatch,
-        count_mismatch,
-        window_cut,
-        throttled,
-        steal,
+        no_requests(evidence),
+        error_statuses(evidence),
+        socket_errors(evidence),
+        fewer_connections(planned.connections, established_throughout(server)),
+        size_mismatch(measured, response_bytes),
+        count_mismatch(in_life, own_requests, server),
+        window_cut(evidence),
+        throttled(server, system),
+        steal(system),
     ];
-    checks.iter().filter_map(|check| check(evidence)).collect()
+    checks.into_iter().flatten().collect()
+}
+
+/// What a load generator counted.
+#[derive(Clone, Copy)]
+struct Counted {
+    /// Answers received in full.
+    requests: u64,
+    /// Bytes received.
+    bytes: u64,
+    /// Requests that it may have sent without counting an answer.
+    in_flight: u64,
 }
 
 fn no_requests(evidence: &Evidence<'_>) -> Option<Reason> {
@@ -79,45 +115,42 @@ fn socket_errors(evidence: &Evidence<'_>) -> Option<Reason> {
 
 /// The kernel's count at the first edge and the server's own at the last: a connection that opened and was lost, or
 /// that nobody accepted, is missing too.
-fn fewer_connections(evidence: &Evidence<'_>) -> Option<Reason> {
-    let wanted = evidence.planned.connections;
-    let open = evidence.server.workers.as_ref().map(|workers| {
+fn established_throughout(server: &Server) -> u32 {
+    let open = server.workers.as_ref().map(|workers| {
         let open: u64 = workers.iter().map(|worker| worker.open).sum();
         u32::try_from(open).unwrap_or(u32::MAX)
     });
-    let established = evidence.server.established.min(open.unwrap_or(u32::MAX));
+    server.established.min(open.unwrap_or(u32::MAX))
+}
+
+fn fewer_connections(wanted: u32, established: u32) -> Option<Reason> {
     (established < wanted).then_some(Reason::FewerConnections {
         wanted,
         established,
     })
 }
 
-/// Every answer has the same length, and each connection may have received a part of one more.
-fn size_mismatch(evidence: &Evidence<'_>) -> Option<Reason> {
-    let Evidence {
-        load,
+/// Every answer has the same length, and of each request in flight a part of one more may have been received.
+fn size_mismatch(counted: Counted, response_bytes: u64) -> Option<Reason> {
+    let Counted {
+        requests,
+        bytes,
+        in_flight,
+    } = counted;
+    let least = requests.saturating_mul(response_bytes);
+    let most = least.saturating_add(response_bytes.saturating_mul(in_flight));
+    (!(least..=most).contains(&bytes)).then_some(Reason::SizeMismatch {
         response_bytes,
-        ..
-    } = *evidence;
-    let least = load.requests.saturating_mul(response_bytes);
-    let most = least.saturating_add(response_bytes * u64::from(evidence.planned.connections));
-    (!(least..=most).contains(&load.bytes)).then_some(Reason::SizeMismatch {
-        response_bytes,
-        requests: load.requests,
-        bytes: load.bytes,
+        requests,
+        bytes,
     })
 }
 
-/// The server answered what the clients counted, and at most one request more for each connection of each load.
-fn count_mismatch(evidence: &Evidence<'_>) -> Option<Reason> {
-    let server = evidence.server.requests_in_life?;
-    let loads = [evidence.warmup, Some(evidence.load)];
-    let loads = || loads.iter().flatten();
-    // Whatever a broken load generator claims, it must not overflow.
-    let client = loads().fold(evidence.own_requests, |sum, load| {
-        sum.saturating_add(load.requests)
-    });
-    let in_flight = u64::from(evidence.planned.connections) * loads().count() as u64;
+/// The server answered what the clients counted over its life, and at most what else was in flight.
+fn count_mismatch(counted: Counted, own_requests: u64, server: &Server) -> Option<Reason> {
+    let server = server.requests_in_life?;
+    let client = counted.requests.saturating_add(own_requests);
+    let in_flight = counted.in_flight;
     (!(client..=client.saturating_add(in_flight)).contains(&server)).then_some(
         Reason::CountMismatch {
             server,
@@ -133,14 +166,14 @@ fn window_cut(evidence: &Evidence<'_>) -> Option<Reason> {
         .then_some(Reason::WindowCut { wanted_us, got_us })
 }
 
-fn throttled(evidence: &Evidence<'_>) -> Option<Reason> {
-    let throttled_us = evidence.system.throttled_us;
-    let bound = evidence.server.usage.window_us / 100 * THROTTLED_BOUND_PERCENT;
+fn throttled(server: &Server, system: &System) -> Option<Reason> {
+    let throttled_us = system.throttled_us;
+    let bound = server.usage.window_us / 100 * THROTTLED_BOUND_PERCENT;
     (throttled_us > bound).then_some(Reason::Throttled { throttled_us })
 }
 
-fn steal(evidence: &Evidence<'_>) -> Option<Reason> {
-    let percent = evidence.system.steal_percent;
+fn steal(system: &System) -> Option<Reason> {
+    let percent = system.steal_percent;
     (percent > STEAL_BOUND_PERCENT).then_some(Reason::Steal {
         percent,
         bound_percent: STEAL_BOUND_PERCENT,

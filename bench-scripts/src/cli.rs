@@ -4,6 +4,7 @@ use std::env;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::bail;
 use clap::{Args, CommandFactory, Parser, Subcommand};
@@ -14,7 +15,7 @@ use crate::interrupt::{self, Interrupt, Interrupted};
 use crate::matrix::{Matrix, Overrides};
 use crate::paced::command::LoadArgs;
 use crate::process::guardian;
-use crate::record::{Advice, AdviceLevel};
+use crate::record::{Advice, AdviceLevel, PrecisionGoal};
 use crate::sweep::{self, Outcome};
 use crate::verify::Depth;
 use crate::{cpu_plan, export, list, machine, output, preflight, report, serve, verify};
@@ -37,7 +38,7 @@ const WORSE: u8 = 3;
 const EXAMPLES: &str = "\
 Examples:
   rungs doctor                          what about this machine would spoil the numbers
-  rungs sweep                           the quick sweep, under 7 minutes
+  rungs sweep                           the quick sweep, under 6 minutes
   rungs sweep --matrix c10k --seed 7    from 100 to 10,000 connections, in order 7
   rungs report results/latest           render a run again
   rungs compare results/a results/b     what changed between two runs
@@ -60,11 +61,20 @@ enum Command {
     #[command(after_long_help = "\
 Examples:
   rungs report results/latest
+  rungs report --index results                               a page over all runs in results
+  rungs report results/latest --blog article                 text, pictures and numbers for an article
   rungs report results/latest --export bencher bmf.json      for bencher run --adapter json
   rungs report results/latest --export hyperfine times.json  for what reads hyperfine's JSON")]
     Report {
         /// The run's directory, such as results/latest
         dir: PathBuf,
+        /// Write index.html, a page over all runs that DIR holds, such as results; render none of them
+        #[arg(long, conflicts_with = "export")]
+        index: bool,
+        /// Also write the bundle for an article into the new directory OUT: a Markdown text with table, method and honest limits, the
+        /// pictures as SVG and PNG, the numbers as CSV
+        #[arg(long, value_name = "OUT", conflicts_with = "index")]
+        blog: Option<PathBuf>,
         /// Also write the run to FILE in another tool's format: bencher (Bencher Metric Format) or hyperfine; may be repeated
         #[arg(long, num_args = 2, value_names = ["FORMAT", "FILE"])]
         export: Vec<String>,
@@ -136,6 +146,7 @@ Examples:
   rungs sweep --matrix smoke --out /tmp/smoke
   rungs sweep --entrants epoll,axum --connections 100,352 --rounds 12
   rungs sweep --matrix my-servers.toml  your own server: docs/matrices.md says how
+  rungs sweep --connections 100 --precision 1% --budget 10m   rounds until costs are known to ±1%
   rungs sweep --resume results/latest   go on with a sweep that was cut short
 
 Ctrl-C ends the sweep; what was measured so far is kept, and --resume measures the rest. Exit
@@ -161,7 +172,7 @@ struct SweepArgs {
     /// Length of each measured load, instead of the matrix's; whole seconds, such as 2s
     #[arg(long, value_name = "TIME")]
     duration: Option<String>,
-    /// Length of each warm-up, instead of the matrix's; whole seconds, 0s for none
+    /// Length of each warm-up, instead of the matrix's, in steps of 100ms; 0s for none
     #[arg(long, value_name = "TIME")]
     warmup: Option<String>,
     /// Rounds, instead of the matrix's; more rounds beat longer ones
@@ -173,10 +184,20 @@ struct SweepArgs {
     /// Measure an invalid cell again at once, until it was measured N times; every attempt is kept and reported [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     attempts: Option<u32>,
+    /// Add rounds until every contestant's cost ÷ null is known so well at every connection count (95% interval: ± so much) and the
+    /// noise floor is as low, or the budget is spent; such as 2%
+    #[arg(long, value_name = "PERCENT", value_parser = precision)]
+    precision: Option<f64>,
+    /// What all rounds together may take with --precision, such as 30m [default: 20m]
+    #[arg(long, value_name = "TIME", value_parser = budget, requires = "precision")]
+    budget: Option<Duration>,
     /// Pin nothing: server and load generator share all CPUs
     #[arg(long)]
     shared: bool,
-    /// Leave out the traced pass, which counts system calls (strace) and hardware events (perf stat) after the rounds
+    /// Leave out the second pass, which measures latency at fixed rates
+    #[arg(long)]
+    no_latency: bool,
+    /// Leave out the last pass, which counts system calls (strace) and hardware events (perf stat)
     #[arg(long)]
     no_trace: bool,
 }
@@ -191,10 +212,25 @@ impl Cli {
         match self.command {
             Command::Sweep(args) => args.run(),
             Command::Verify { entrants, quick } => verify_command(&entrants, quick),
-            Command::Report { dir, export } => {
+            Command::Report {
+                dir, index: true, ..
+            } => {
+                output::index(&dir)?;
+                Ok(ExitCode::SUCCESS)
+            }
+            Command::Report {
+                dir, export, blog, ..
+            } => {
                 let exports = export::parse(&export)?;
                 output::report(&dir)?;
                 export::write(&dir, &exports)?;
+                if let Some(out) = blog {
+                    report::blog(&dir, &out)?;
+                    output::line(format_args!(
+                        "article: {}",
+                        out.join("article.md").display()
+                    ))?;
+                }
                 Ok(ExitCode::SUCCESS)
             }
             Command::Compare {
@@ -236,6 +272,7 @@ impl SweepArgs {
             warmup: self.warmup,
             rounds: self.rounds,
             shared: self.shared,
+            no_latency: self.no_latency,
             no_trace: self.no_trace,
         };
         guardian::engage()?;
@@ -245,11 +282,20 @@ impl SweepArgs {
                 overrides,
                 seed: self.seed,
                 attempts: self.attempts,
+                precision: self.precision,
+                budget_s: self.budget.map(|budget| budget.as_secs()),
             };
             sweep::go_on(&dir, asked, &Interrupt::catch()?)?
         } else {
+            let matrix =
+                Matrix::find(self.matrix.as_deref().unwrap_or("quick"))?.with(overrides)?;
             let options = sweep::Options {
-                matrix: Matrix::find(self.matrix.as_deref().unwrap_or("quick"))?.with(overrides)?,
+                precision: self.precision.map(|share| PrecisionGoal {
+                    share,
+                    budget_s: self.budget.unwrap_or(BUDGET).as_secs(),
+                    least_rounds: matrix.rounds,
+                }),
+                matrix,
                 out: self.out,
                 seed: self.seed,
                 attempts: self.attempts.unwrap_or(1),
@@ -263,6 +309,27 @@ impl SweepArgs {
             Outcome::Interrupted => ExitCode::from(interrupt::EXIT_STATUS),
         })
     }
+}
+
+/// What the rounds of a sweep may take where that is not said.
+const BUDGET: Duration = Duration::from_secs(20 * 60);
+
+/// `2%`, as a share.
+fn precision(text: &str) -> Result<f64, String> {
+    let percent = text.strip_suffix('%').unwrap_or(text).parse::<f64>();
+    percent
+        .ok()
+        .filter(|percent| (0.1..=50.0).contains(percent))
+        .map(|percent| percent / 100.0)
+        .ok_or_else(|| "write a percentage from 0.1% to 50%, such as 2%".to_owned())
+}
+
+/// A time of a minute or more: a round takes about one.
+fn budget(text: &str) -> Result<Duration, String> {
+    humantime::parse_duration(text)
+        .ok()
+        .filter(|time| (60..=7 * 86_400).contains(&time.as_secs()))
+        .ok_or_else(|| "write a time from 1m to 7days, such as 20m".to_owned())
 }
 
 fn verify_command(entrants: &[String], quick: bool) -> anyhow::Result<ExitCode> {

@@ -7,7 +7,7 @@ use std::slice::from_ref;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::matrix::{Entrant, Matrix, Program, Threads};
+use crate::matrix::{Entrant, LatencySettings, Matrix, Program, Threads};
 use crate::record::{EntrantBinary, Run};
 
 /// One thing in which two runs differ.
@@ -74,6 +74,9 @@ pub fn between_matrices(before: &Matrix, after: &Matrix) -> Vec<Difference> {
     });
     note("load headers", &|m| listed(&m.load.headers));
     note("load time-out", &|m| format!("{} s", m.load.timeout_s));
+    note("latency at fixed rates", &|m| {
+        m.latency.as_ref().map_or("none".to_owned(), paced)
+    });
     note("entrants", &|m| {
         let labels: Vec<_> = m.entrants.iter().map(|e| e.label.clone()).collect();
         listed(&labels)
@@ -89,6 +92,17 @@ pub fn between_matrices(before: &Matrix, after: &Matrix) -> Vec<Difference> {
         }
     }
     list.0
+}
+
+fn paced(latency: &LatencySettings) -> String {
+    format!(
+        "{} connections, shares {}%, {} ms + {} ms, rounds {}",
+        latency.connections,
+        numbers(&latency.shares),
+        latency.warmup_ms,
+        latency.duration_ms,
+        latency.rounds
+    )
 }
 
 /// Differences as they are found.

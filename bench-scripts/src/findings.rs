@@ -3,12 +3,22 @@
 //! Every figure is a summary over rounds ([`Spread`]) of *valid* cells; an invalid cell is listed with its reasons and
 //! enters no figure. Units are in the names. A JSON Schema is committed in `schemas/findings.schema.json`.
 
+mod fixed_rates;
+mod scaling;
 pub mod trace;
+mod workers;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::record::Reason;
+
+pub use fixed_rates::{EntrantRates, FEW_SAMPLES, FixedRates, InvalidPacedCell, RatePoint};
+pub use scaling::{
+    Added, AddedPart, Critical, Crossing, Crossings, Curve, Decline, Estimate, Knee, Part, Scaling,
+    Side,
+};
+pub use workers::{Balance, WorkerFindings};
 
 /// What a run's cells say, per entrant and connection count.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
@@ -24,6 +34,10 @@ pub struct Findings {
     pub ceilings: Vec<Ceiling>,
     /// How far one server, entered twice, lay from itself; none where the matrix enters none twice, or too little was valid.
     pub noise_floor: Option<NoiseFloor>,
+    /// Whether the costs are as precise as they were asked to be; none where nothing was asked.
+    pub precision: Option<Precision>,
+    /// How far apart the CPUs of the two sides were; none where it was not measured.
+    pub core_to_core: Option<CoreToCoreFindings>,
     /// How the machine's speed changed over the run; none without valid cells of a control in two blocks.
     pub drift: Option<Drift>,
     /// Cells far off the others of their point. They stay in every figure.
@@ -32,6 +46,10 @@ pub struct Findings {
     pub entrants: Vec<EntrantFindings>,
     /// Which contestants differ, per connection count, ascending.
     pub comparisons: Vec<Comparisons>,
+    /// Where contestants change places between connection counts.
+    pub crossings: Crossings,
+    /// Latency at fixed rates; none where it was not to be measured.
+    pub fixed_rates: Option<FixedRates>,
     /// The traced pass, in the order in which it was made; empty without one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub traces: Vec<trace::TraceFindings>,
@@ -51,6 +69,50 @@ pub struct NoiseFloor {
     pub cost_share: f64,
     /// Rate: the same.
     pub rate_share: f64,
+}
+
+/// How precise the costs became, where that was asked for.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Precision {
+    /// What was asked for: half the width of intervals of cost ÷ control, as a share.
+    pub asked_share: f64,
+    /// Whether every contestant's interval at every connection count is so narrow, and the noise floor so low.
+    pub reached: bool,
+    /// The widest interval; none where no noise is known.
+    pub widest: Option<Widest>,
+}
+
+/// The point with the widest interval of cost ÷ control.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Widest {
+    /// The entrant's label.
+    pub entrant: String,
+    /// Connections asked for.
+    pub connections_asked: u32,
+    /// Half the width of its interval, as a share.
+    pub share: f64,
+}
+
+/// How far apart the CPUs of server and load generator were, and what that did to costs.
+///
+/// A distance is what a cache line takes from one CPU to the other and back, the mean of just before and just after a load. A
+/// hypervisor may run two CPUs on cores that share a cache, and later on cores that do not.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct CoreToCoreFindings {
+    /// Median over valid cells, ns. Costs are corrected to it.
+    pub median_ns: f64,
+    /// Of the nearest cell, ns.
+    pub least_ns: f64,
+    /// Of the farthest cell, ns.
+    pub most_ns: f64,
+    /// Valid cells between whose two looks the distance changed.
+    pub moved: u64,
+    /// By what share a request costs more at the largest distance than at the least, whatever the server (0.3 for 30%). None where too
+    /// few cells of one point differ in distance: then nothing is corrected.
+    pub cost_growth: Option<f64>,
 }
 
 /// How the machine's speed changed over the run, as the control's cost shows it.
@@ -184,6 +246,11 @@ pub struct EntrantFindings {
     pub compared_with: Option<String>,
     /// One point per connection count, ascending.
     pub points: Vec<Point>,
+    /// How its curves run over connections.
+    pub scaling: Scaling,
+    /// What a request takes longer at the highest count, taken apart; none with one count, without a block that is valid at both
+    /// ends, or where the highest count's rate is the best.
+    pub decline: Option<Decline>,
 }
 
 /// What an entrant is in its sweep.
@@ -228,7 +295,7 @@ pub struct Point {
     pub cost: Option<CostFindings>,
     /// Server CPU time of one request as measured, µs: at whatever speed the machine had at the time.
     pub cost_as_measured_us: Option<Spread>,
-    /// The cost over the control's cost in the same block; as many samples as blocks where both cells are valid.
+    /// The cost over the control's cost in the same block, both corrected to the same distance of CPUs; as many samples as blocks where both cells are valid.
     pub cost_to_control: Option<Spread>,
     /// 95% intervals of the medians above.
     pub intervals: Intervals,
@@ -238,6 +305,8 @@ pub struct Point {
     pub resources: Option<ResourceFindings>,
     /// Share of the CPUs that its threads can use that the load generator was on, 0 to 1.
     pub client_busy_share: Option<Spread>,
+    /// How evenly the load lay on the server's workers; none with one worker, or where the server does not tell.
+    pub workers: Option<WorkerFindings>,
     /// What set the rate; none where no cell was measured, or none is valid.
     pub bound_by: Option<Bound>,
 }
@@ -299,11 +368,13 @@ pub struct InvalidCell {
     pub latency_p50_us: Option<f64>,
     /// The 99th percentile of latency that it shows all the same, µs.
     pub latency_p99_us: Option<f64>,
+    /// The resident memory that it shows all the same, bytes.
+    pub rss_bytes: Option<f64>,
 }
 
 /// Server CPU time of one request, µs, corrected for the machine's drift.
 ///
-/// Each cell's cost is multiplied by the control's median cost over blocks and divided by the control's cost in the
+/// First each cell's cost is corrected to the run's usual distance of CPUs ([`CoreToCoreFindings`]). Then it is multiplied by the control's median cost over blocks and divided by the control's cost in the
 /// cell's own block. So entrants compare in µs as they do by [`Point::cost_to_control`], though a neighbour slowed the
 /// machine down in some rounds. A control's own cost is left as measured; so is every cost where no block has a control.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
@@ -347,6 +418,12 @@ pub struct ResourceFindings {
     pub context_switches_per_request: Option<Spread>,
     /// Events that one return from the wait for events brought; none where the runtime does not tell.
     pub events_per_wakeup: Option<Spread>,
+    /// Time that its threads were runnable and waited for a CPU, µs per request.
+    pub run_delay_us_per_request: Option<Spread>,
+    /// TCP segments sent again on the whole machine, for 1,000 requests.
+    pub retransmits_per_1000_requests: Option<Spread>,
+    /// Times that an accept queue overflowed on the whole machine, in the window.
+    pub listen_overflows: Option<Spread>,
 }
 
 /// A summary of one figure over rounds.

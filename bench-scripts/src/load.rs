@@ -1,12 +1,15 @@
-//! What makes the load: wrk for the curves, a scripted one for tests.
+//! What makes the load: wrk for the curves, our own generator for fixed rates, a scripted one for tests.
 
+pub mod paced;
 pub mod wrk;
 
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
 
 use crate::answer::Request;
 use crate::interrupt::{Interrupt, Interrupted};
+use crate::process::{Process, excerpt};
 use crate::record::{self, Load};
 
 /// One load run, as it is asked for.
@@ -35,8 +38,8 @@ pub trait LoadGenerator {
     fn start(&self, job: &Job) -> Result<Box<dyn LoadRun>, LoadError>;
 }
 
-/// A load run under way. Dropping it ends it.
-pub trait LoadRun {
+/// A load run under way, which measures a `T`. Dropping it ends it.
+pub trait LoadRun<T = Load> {
     /// The process that makes the load, to be watched.
     fn pid(&self) -> u32;
 
@@ -48,7 +51,7 @@ pub trait LoadRun {
     /// # Errors
     ///
     /// [`LoadError`].
-    fn finish(self: Box<Self>, interrupt: &Interrupt) -> Result<Load, LoadError>;
+    fn finish(self: Box<Self>, interrupt: &Interrupt) -> Result<T, LoadError>;
 }
 
 /// Why a load run gave no result.
@@ -60,4 +63,33 @@ pub enum LoadError {
     /// The user wants to stop.
     #[error(transparent)]
     Interrupted(#[from] Interrupted),
+}
+
+/// Waits until the process of the load generator `name` ends by itself, at most until `deadline`.
+fn await_end(
+    process: &mut Process,
+    deadline: Instant,
+    name: &str,
+    interrupt: &Interrupt,
+) -> Result<ExitStatus, LoadError> {
+    loop {
+        interrupt.check()?;
+        if let Some(status) = process.wait(Duration::from_millis(20)) {
+            return Ok(status);
+        }
+        if Instant::now() > deadline {
+            return Err(LoadError::Failed(format!(
+                "{name} did not end when its time was over, and was killed"
+            )));
+        }
+    }
+}
+
+/// The first words of what a load generator printed.
+fn first_line(output: &str) -> String {
+    let mut lines = output
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty());
+    excerpt(lines.next().unwrap_or("it printed nothing"))
 }

@@ -4,6 +4,7 @@ pub(crate) mod check;
 mod file;
 
 use std::path::Path;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,8 +25,8 @@ pub struct Matrix {
     pub connections: Vec<u32>,
     /// Blocks: each holds every entrant at every connection count once.
     pub rounds: u32,
-    /// Length of the warm-up of each cell, seconds.
-    pub warmup_s: u32,
+    /// Length of the warm-up of each cell, seconds; tenths are told apart.
+    pub warmup_s: f64,
     /// Length of the measured load of each cell, seconds.
     pub duration_s: u32,
     /// The path that is asked for.
@@ -34,7 +35,10 @@ pub struct Matrix {
     pub pinned: bool,
     /// The load generator's settings.
     pub load: LoadSettings,
-    /// The traced pass after the blocks; none for no such pass.
+    /// The second pass, which measures latency at fixed rates; none leaves it out.
+    #[serde(default)]
+    pub latency: Option<LatencySettings>,
+    /// The last pass, which traces; none leaves it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceSettings>,
     /// The entrants, in the order in which reports list them: from the bottom of the ladder to its top.
@@ -51,6 +55,22 @@ pub struct LoadSettings {
     pub headers: Vec<String>,
     /// Answers later than this are errors, seconds.
     pub timeout_s: u32,
+}
+
+/// How latency is measured at fixed rates, once every cell is measured.
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct LatencySettings {
+    /// Connections that share the requests.
+    pub connections: u32,
+    /// The rates, as shares of a capacity, percent, ascending.
+    pub shares: Vec<u32>,
+    /// Load at the same rate before the measured one, ms.
+    pub warmup_ms: u64,
+    /// Length of the measured load, ms.
+    pub duration_ms: u64,
+    /// Blocks: each holds every entrant at every one of its rates once.
+    pub rounds: u32,
 }
 
 /// The traced pass: every entrant loaded once under strace and once under `perf stat`.
@@ -138,6 +158,8 @@ pub struct Overrides {
     pub rounds: Option<u32>,
     /// Pin nothing.
     pub shared: bool,
+    /// Leave out latency at fixed rates.
+    pub no_latency: bool,
     /// Trace nothing.
     pub no_trace: bool,
 }
@@ -185,16 +207,19 @@ impl Matrix {
             self.connections = connections;
         }
         if let Some(duration) = overrides.duration {
-            self.duration_s = check::seconds(&duration, 1).map_err(wrong("--duration"))?;
+            self.duration_s = check::seconds(&duration).map_err(wrong("--duration"))?;
         }
         if let Some(warmup) = overrides.warmup {
-            self.warmup_s = check::seconds(&warmup, 0).map_err(wrong("--warmup"))?;
+            self.warmup_s = check::tenths(&warmup).map_err(wrong("--warmup"))?;
         }
         if let Some(rounds) = overrides.rounds {
             check::rounds(rounds).map_err(wrong("--rounds"))?;
             self.rounds = rounds;
         }
         self.pinned &= !overrides.shared;
+        if overrides.no_latency {
+            self.latency = None;
+        }
         if overrides.no_trace {
             self.trace = None;
         }
@@ -229,10 +254,24 @@ impl Matrix {
         with_repeat(entrants, repeated)
     }
 
-    /// The largest connection count.
+    /// Length of the warm-up of each cell.
+    #[must_use]
+    pub fn warmup(&self) -> Duration {
+        Duration::from_secs_f64(self.warmup_s)
+    }
+
+    /// Length of the measured load of each cell.
+    #[must_use]
+    pub fn duration(&self) -> Duration {
+        Duration::from_secs(self.duration_s.into())
+    }
+
+    /// The largest connection count, in either pass.
     #[must_use]
     pub fn most_connections(&self) -> u32 {
-        self.connections.iter().copied().max().unwrap_or(0)
+        let paced = self.latency.iter().map(|latency| latency.connections);
+        let counts = self.connections.iter().copied().chain(paced);
+        counts.max().unwrap_or(0)
     }
 }
 
@@ -354,11 +393,14 @@ mod tests {
     #[test]
     fn what_is_traced_is_among_what_is_measured() {
         let traced = |connections: &[u32]| {
-            let matrix = Matrix::find("quick").unwrap().with(Overrides {
+            let mut matrix = Matrix::find("quick").unwrap();
+            matrix.trace.as_mut().unwrap().connections = vec![100, 1000];
+            let overrides = Overrides {
                 connections: Some(connections.into()),
                 ..Overrides::default()
-            });
-            matrix.unwrap().trace.unwrap().connections
+            };
+            let matrix = matrix.with(overrides).unwrap();
+            matrix.trace.unwrap().connections
         };
         assert_eq!(traced(&[100, 352, 1000]), [100, 1000]);
         assert_eq!(traced(&[100, 352]), [100]);

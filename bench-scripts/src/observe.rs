@@ -4,6 +4,7 @@
 //! last one shortly before the load ends, so that the cost of closing them is.
 
 pub mod cgroup;
+pub mod core_to_core;
 pub mod cpu;
 pub mod net;
 pub mod threads;
@@ -22,8 +23,8 @@ use threads::{ProcessGroup, Sample};
 pub struct Watch {
     /// The server's processes.
     pub server: ProcessGroup,
-    /// The load generator's.
-    pub client: ProcessGroup,
+    /// The load generator's; none where it is not watched.
+    pub client: Option<ProcessGroup>,
     /// The CPUs that either may use.
     pub cpus: Vec<u32>,
     /// The control group, where it has a quota.
@@ -58,7 +59,10 @@ impl Watch {
             at,
             counters,
             server,
-            client: self.client.sample()?,
+            client: match &self.client {
+                Some(client) => client.sample()?,
+                None => Sample::default(),
+            },
             cpu: CpuTimes::read(&self.cpus)?,
             throttled_us: self.quota.as_ref().map_or(0, CpuGroup::throttled_us),
             listen_overflows: net::listen_overflows()?,
@@ -67,7 +71,8 @@ impl Watch {
     }
 }
 
-/// What was used between two edges: by the server, by the load generator, and by the machine.
+/// What was used between two edges: by the server, by the load generator (nothing where it was not watched), and by the
+/// machine.
 #[must_use]
 pub fn between(first: &Edge, last: &Edge) -> (Usage, Usage, System) {
     let window = last.at.duration_since(first.at);
@@ -80,6 +85,7 @@ pub fn between(first: &Edge, last: &Edge) -> (Usage, Usage, System) {
         listen_overflows: last.listen_overflows.saturating_sub(first.listen_overflows),
         retransmits: last.retransmits.saturating_sub(first.retransmits),
         other_cpu_us: cpu.busy_us().saturating_sub(server.cpu_us + client.cpu_us),
+        core_to_core: None,
     };
     (server, client, system)
 }

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io::{self, Write, stderr, stdout};
 use std::path::Path;
 
-use crate::report;
+use crate::{index, report};
 
 /// Prints a line. A reader that has seen enough, such as `head`, is no error.
 ///
@@ -42,5 +42,19 @@ pub fn report(dir: &Path) -> anyhow::Result<()> {
         "report: {}",
         dir.join("report.html").display()
     ))?;
+    Ok(())
+}
+
+/// Writes the page over the runs in `results`, and prints where it is.
+///
+/// # Errors
+///
+/// When there is no run, or the page cannot be written.
+pub fn index(results: &Path) -> anyhow::Result<()> {
+    let written = index::write(results)?;
+    for warning in &written.warnings {
+        note(warning);
+    }
+    line(format_args!("index: {}", written.page.display()))?;
     Ok(())
 }

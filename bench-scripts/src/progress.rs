@@ -6,9 +6,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::output::note;
-use crate::quantity;
-use crate::record::trace::Trace;
-use crate::record::{Cell, PlannedCell, Reason};
+use crate::record::Attempt;
 
 /// Says on stderr how far a sweep is.
 #[derive(Debug)]
@@ -40,21 +38,16 @@ impl Progress {
     }
 
     /// Says that a cell begins; `last` is the one before it.
-    pub fn begin(&self, next: &PlannedCell, last: Option<&Cell>) {
+    pub fn begin<T: Attempt>(&self, next: &T::Planned, last: Option<&T>) {
         let Some(bar) = &self.bar else { return };
         let last = last.map_or(String::new(), |cell| format!("  (last: {})", outcome(cell)));
-        bar.set_message(format!(
-            "{} at {} connections, {} left{last}",
-            next.entrant,
-            next.connections,
-            self.time_left()
-        ));
+        bar.set_message(format!("{next}, {} left{last}", self.time_left()));
         bar.tick();
     }
 
     /// Says that an attempt at a cell failed, and that another one follows.
-    pub fn again(&self, cell: &Cell) {
-        let text = format!("{}: {}; once more", name(&cell.planned), outcome(cell));
+    pub fn again(&self, cell: &impl Attempt) {
+        let text = format!("{}: {}; once more", cell.planned(), outcome(cell));
         match &self.bar {
             Some(bar) => bar.println(text),
             None => note(text),
@@ -62,31 +55,21 @@ impl Progress {
     }
 
     /// Says how a cell ended.
-    pub fn end(&mut self, cell: &Cell) {
-        self.step(&cell.planned, cell.is_valid(), &outcome(cell));
-    }
-
-    /// Says how a trace ended.
-    pub fn end_trace(&mut self, trace: &Trace) {
-        let invalid = invalid(trace.reasons());
-        let outcome = invalid.as_deref().unwrap_or("traced");
-        self.step(&trace.planned, invalid.is_none(), outcome);
-    }
-
-    fn step(&mut self, planned: &PlannedCell, is_valid: bool, outcome: &str) {
+    pub fn end(&mut self, cell: &impl Attempt) {
         self.measured += 1;
         match &self.bar {
             Some(bar) => {
-                if !is_valid {
-                    bar.println(format!("{}: {outcome}", name(planned)));
+                if !cell.validity().is_valid() {
+                    bar.println(format!("{}: {}", cell.planned(), outcome(cell)));
                 }
                 bar.inc(1);
             }
             None => note(format_args!(
-                "[{:>width$}/{}] {}: {outcome}, {} left",
+                "[{:>width$}/{}] {}: {}, {} left",
                 self.measured,
                 self.cells,
-                name(planned),
+                cell.planned(),
+                outcome(cell),
                 self.time_left(),
                 width = self.cells.to_string().len()
             )),
@@ -117,24 +100,12 @@ pub fn in_words(time: Duration) -> String {
     humantime::format_duration(Duration::from_secs(time.as_secs())).to_string()
 }
 
-fn name(cell: &PlannedCell) -> String {
-    format!("{} at {} connections", cell.entrant, cell.connections)
-}
-
-fn invalid(reasons: &[Reason]) -> Option<String> {
-    let reasons: Vec<_> = reasons.iter().map(ToString::to_string).collect();
-    (!reasons.is_empty()).then(|| format!("invalid, {}", reasons.join("; ")))
-}
-
-fn outcome(cell: &Cell) -> String {
-    if let Some(invalid) = invalid(cell.reasons()) {
-        return invalid;
+fn outcome(cell: &impl Attempt) -> String {
+    let reasons = cell.validity().reasons().iter();
+    let reasons: Vec<_> = reasons.map(ToString::to_string).collect();
+    if reasons.is_empty() {
+        cell.figures()
+    } else {
+        format!("invalid, {}", reasons.join("; "))
     }
-    let rate = cell.requests_per_minute().map(quantity::large);
-    let cost = cell.cost().map(|cost| quantity::micros(cost.total_us()));
-    format!(
-        "{}/min, {} of CPU per request",
-        rate.as_deref().unwrap_or("0"),
-        cost.as_deref().unwrap_or("no")
-    )
 }

@@ -7,15 +7,33 @@ pub enum Quantity {
     Count,
     /// Time in µs.
     Micros,
+    /// CPU time of one request in µs: to the hundredth, whatever its size, so that two are compared digit by digit.
+    Cost,
+    /// Memory in bytes.
+    Bytes,
+    /// A ratio.
+    Ratio,
 }
 
 impl Quantity {
+    /// The unit in which values up to `max` are round: memory is counted in powers of 1024.
+    #[must_use]
+    pub fn round_unit(self, max: f64) -> f64 {
+        match self {
+            Self::Bytes => 1024_f64.powf(max.max(1.0).log(1024.0).floor()),
+            Self::Count | Self::Micros | Self::Cost | Self::Ratio => 1.0,
+        }
+    }
+
     /// A value of it, with its unit.
     #[must_use]
     pub fn write(self, value: f64) -> String {
         match self {
             Self::Count => large(value),
             Self::Micros => micros(value),
+            Self::Cost => format!("{value:.2} µs"),
+            Self::Bytes => bytes(value),
+            Self::Ratio => format!("{value:.2}"),
         }
     }
 }
@@ -32,6 +50,12 @@ pub fn micros(us: f64) -> String {
     scaled(us, 1000.0, &[" µs", " ms", " s"])
 }
 
+/// A time of whole ms, as people set it: `800 ms`, `2 s`.
+#[must_use]
+pub fn millis(ms: u64) -> String {
+    without_idle_zeros(&micros(ms as f64 * 1e3))
+}
+
 /// An amount of memory given in bytes: `12.3 MiB`.
 #[must_use]
 pub fn bytes(bytes: f64) -> String {
@@ -41,13 +65,26 @@ pub fn bytes(bytes: f64) -> String {
 /// A share from 0 to 1: `97%`.
 #[must_use]
 pub fn percent(share: f64) -> String {
-    format!("{:.0}%", share * 100.0)
+    format!("{:.0}%", rounded(share * 100.0, 0))
 }
 
 /// A share from 0 to 1, to the tenth of a percent: `1.8%`.
 #[must_use]
 pub fn fine_percent(share: f64) -> String {
     format!("{:.1}%", share * 100.0)
+}
+
+/// A change as a share of what it was, with its sign: `-1.8%`.
+#[must_use]
+pub fn change(share: f64) -> String {
+    format!("{:+.1}%", rounded(share * 100.0, 1))
+}
+
+/// So many decimals of a value; what rounds to nothing is 0 without a sign.
+#[must_use]
+pub fn rounded(value: f64, decimals: i32) -> f64 {
+    let unit = 10f64.powi(decimals);
+    (value * unit).round() / unit + 0.0
 }
 
 /// A whole number with its thousands set apart: `10,000`.
@@ -62,6 +99,15 @@ pub fn whole(value: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// A number of rounds: `one round`, `5 rounds`.
+#[must_use]
+pub fn rounds(rounds: u32) -> String {
+    match rounds {
+        1 => "one round".to_owned(),
+        rounds => format!("{rounds} rounds"),
+    }
 }
 
 /// A value on an axis: as the other functions write it, without idle zeros (`10 M`, not `10.0 M`).
@@ -110,9 +156,13 @@ mod tests {
         assert_eq!(micros(8.912), "8.91 µs");
         assert_eq!(micros(1240.0), "1.24 ms");
         assert_eq!(micros(99.96), "100 µs");
+        assert_eq!([200, 2000, 2500].map(millis), ["200 ms", "2 s", "2.5 s"]);
         assert_eq!(bytes(12.9 * 1024.0 * 1024.0), "12.9 MiB");
         assert_eq!(bytes(-2048.0), "-2.00 KiB");
         assert_eq!(percent(0.973), "97%");
+        assert_eq!(percent(-0.004), "0%");
+        assert_eq!(change(-0.0181), "-1.8%");
+        assert_eq!(change(-0.0001), "+0.0%");
     }
 
     #[test]

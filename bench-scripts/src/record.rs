@@ -1,10 +1,12 @@
-//! Contract 4: what a run is on disk. `run.json` is a [`Run`], each line of `cells.jsonl` a [`Cell`].
+//! Contract 4: what a run is on disk. `run.json` is a [`Run`], each line of `cells.jsonl` a [`Cell`], and each of
+//! `rates.jsonl`, which is there where a matrix asks for latency at fixed rates, a [`PacedCell`]. A run with a traced pass
+//! has a [`Trace`](trace::Trace) in each line of `traces.jsonl`.
 //!
-//! A run with a traced pass has a [`trace::Trace`] in each line of `traces.jsonl`.
-//!
-//! These files hold everything that was measured; all else in a run's directory is a pure function of them. Every
-//! field has its unit in its name. JSON Schemas of all are committed in `schemas/` and tested against real output.
+//! These hold everything that was measured; all else in a run's directory is a pure function of them. Every field
+//! has its unit in its name. JSON Schemas of all are committed in `schemas/` and tested against real output.
 
+mod attempt;
+mod paced;
 pub mod trace;
 
 use std::fmt;
@@ -13,6 +15,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::matrix::Matrix;
+use crate::paced::{Errors, Problem};
+
+pub use attempt::{Attempt, Planned};
+pub use paced::{CapacityOf, PacedCell, PlannedPacedCell};
 
 /// The version of the layout of a run's directory.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -38,6 +44,9 @@ pub struct Run {
     /// How often a cell is measured at most: again at once, until an attempt is valid.
     #[serde(default = "one")]
     pub attempts: u32,
+    /// How precise costs were to become; none where the number of rounds was given.
+    #[serde(default)]
+    pub precision: Option<PrecisionGoal>,
     /// When the sweep went on after it had been cut short, RFC 3339, UTC; empty where it ran through.
     #[serde(default)]
     pub resumed_at: Vec<String>,
@@ -57,6 +66,20 @@ pub struct Run {
     pub cargo_lock_sha256: String,
     /// Digest of the container image, where `RUNGS_IMAGE_DIGEST` tells it.
     pub image_digest: Option<String>,
+}
+
+/// How precise costs are to become: blocks are added until they are, or the time is spent. `matrix.rounds` and `order` are those
+/// of the blocks so far.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct PrecisionGoal {
+    /// Half the width that the 95% interval of each contestant's cost ÷ control may have at each connection count, as a share (0.02 for
+    /// ±2%); the noise floor may be as large.
+    pub share: f64,
+    /// What the cells may take in all, seconds.
+    pub budget_s: u64,
+    /// Rounds that are measured in any case: the matrix's.
+    pub least_rounds: u32,
 }
 
 /// What a record written before there were attempts leaves out.
@@ -284,6 +307,16 @@ pub enum Reason {
         /// Seen established.
         established: u32,
     },
+    /// A load at a fixed rate was not the one asked for.
+    RateNotHeld {
+        /// Why.
+        problem: Problem,
+    },
+    /// In a load at a fixed rate, requests or connections failed.
+    RequestsFailed {
+        /// By kind.
+        errors: Errors,
+    },
     /// Bytes received do not fit the number of answers.
     SizeMismatch {
         /// Length of one answer, bytes.
@@ -447,6 +480,21 @@ pub struct System {
     pub retransmits: u64,
     /// CPU time used by processes that belong neither to the server nor to the load, µs.
     pub other_cpu_us: u64,
+    /// How far apart the server's CPU and the load generator's were; none where that cannot be told.
+    #[serde(default)]
+    pub core_to_core: Option<CoreToCore>,
+}
+
+/// What a cache line took from the server's CPU to the load generator's and back, while neither ran.
+///
+/// Of several CPUs it is the first of each side; where nothing is pinned, the first and the last of all.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct CoreToCore {
+    /// Just before the measured load, ns.
+    pub before_ns: f64,
+    /// Just after it, ns.
+    pub after_ns: f64,
 }
 
 /// Where a cell's wall time went, µs.
@@ -463,32 +511,11 @@ pub struct Spent {
     pub stop_us: u64,
 }
 
-impl Validity {
-    /// Valid if nothing is wrong.
-    #[must_use]
-    pub fn of(reasons: Vec<Reason>) -> Self {
-        if reasons.is_empty() {
-            Self::Valid
-        } else {
-            Self::Invalid { reasons }
-        }
-    }
-
-    /// What is wrong; empty where nothing is.
-    #[must_use]
-    pub fn reasons(&self) -> &[Reason] {
-        match self {
-            Self::Valid => &[],
-            Self::Invalid { reasons } => reasons,
-        }
-    }
-}
-
 impl Cell {
     /// True where every cross-check held.
     #[must_use]
     pub fn is_valid(&self) -> bool {
-        self.validity == Validity::Valid
+        self.validity.is_valid()
     }
 
     /// Why the cell is invalid; empty where it is valid.
@@ -519,6 +546,15 @@ impl Cell {
             }
         };
         (requests > 0.0).then_some(requests)
+    }
+
+    /// Requests per minute in the telemetry window, in which all connections are open. [`Self::requests_per_minute`] also counts
+    /// the time that their opening takes.
+    #[must_use]
+    pub fn sustained_per_minute(&self) -> Option<f64> {
+        let window_us = self.server.as_ref()?.usage.window_us as f64;
+        let rate = self.requests_in_window()? / (window_us / 60e6);
+        rate.is_finite().then_some(rate)
     }
 
     /// What one request cost the server, in CPU µs.
@@ -577,6 +613,8 @@ impl fmt::Display for Reason {
                 wanted,
                 established,
             } => write!(f, "{established} connections established of {wanted}"),
+            Self::RateNotHeld { problem } => write!(f, "the rate was not held: {problem}"),
+            Self::RequestsFailed { errors } => write!(f, "requests failed: {errors}"),
             Self::SizeMismatch {
                 response_bytes,
                 requests,

@@ -1,22 +1,22 @@
 //! Reads a run's directory and writes everything that follows from it.
 //!
-//! `run.json`, `cells.jsonl` and `traces.jsonl` are what was measured; all other files are made of them and nothing else, so that
-//! `rungs report DIR` gives the same bytes each time.
+//! `run.json`, `cells.jsonl`, `rates.jsonl` and `traces.jsonl` are what was measured; all other files are made of them and
+//! nothing else, so that `rungs report DIR` gives the same bytes each time.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::analyse::{analyse, traces};
+use crate::analyse::analyse_record;
 use crate::findings::Findings;
 use crate::record::trace::Trace;
-use crate::record::{Cell, Run, SCHEMA_VERSION};
-use crate::render::{self, Report};
+use crate::record::{Attempt, Cell, PacedCell, Planned, Run, SCHEMA_VERSION};
+use crate::render::{self, Exporter, Report};
 use crate::store;
 
 pub use crate::render::{terminal_sentences, terminal_table};
@@ -27,7 +27,10 @@ pub const RUN_FILE: &str = "run.json";
 /// Name of the file that holds a record per cell.
 pub const CELLS_FILE: &str = "cells.jsonl";
 
-/// Name of the file that holds a record per trace; there is none without a traced pass.
+/// Name of the file that holds a record per paced cell; not there where a matrix asks for no latency at fixed rates.
+pub const RATES_FILE: &str = "rates.jsonl";
+
+/// Name of the file that holds a record per trace; not there without a traced pass.
 pub const TRACES_FILE: &str = "traces.jsonl";
 
 /// What [`render`] made.
@@ -48,16 +51,49 @@ pub struct Rendered {
 /// When the run cannot be read (the message names file and line), or a file cannot be written.
 pub fn render(dir: &Path) -> anyhow::Result<Rendered> {
     let record = read(dir)?;
-    let findings = Findings {
-        traces: traces::findings(&record.traces),
-        ..analyse(&record.run, &record.cells)
-    };
+    let findings = analyse_record(&record);
     let report = Report::new(&record, &findings);
-    let mut files = Vec::new();
-    for exporter in render::exporters(&report) {
-        let path = dir.join(exporter.file_name());
+    let files = write(render::exporters(&report), &report, dir, dir)?;
+    let warnings = report.warnings();
+    Ok(Rendered {
+        findings,
+        files,
+        warnings,
+    })
+}
+
+/// Writes the bundle for an article about the run in `dir` into `out`: a Markdown text, the pictures, the numbers.
+///
+/// # Errors
+///
+/// When the run cannot be read, when `out` holds anything already, or a file cannot be written.
+pub fn blog(dir: &Path, out: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let record = read(dir)?;
+    let findings = analyse_record(&record);
+    let report = Report::new(&record, &findings);
+    fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
+    let mut there = fs::read_dir(out).with_context(|| format!("cannot read {}", out.display()))?;
+    if there.next().is_some() {
+        bail!(
+            "{} is not empty, and an article in it may have been edited: give another directory with --blog",
+            out.display()
+        );
+    }
+    write(render::article_exporters(&report), &report, dir, out)
+}
+
+/// Has each exporter write its file into `out`; the run is in `dir`.
+fn write(
+    exporters: Vec<Box<dyn Exporter + '_>>,
+    report: &Report,
+    dir: &Path,
+    out: &Path,
+) -> anyhow::Result<Vec<PathBuf>> {
+    let mut files = Vec::with_capacity(exporters.len());
+    for exporter in exporters {
+        let path = out.join(exporter.file_name());
         let content = exporter
-            .export(&report)
+            .export(report)
             .with_context(|| format!("cannot make {}", path.display()))?;
         store::write_whole(&path, &content).with_context(|| {
             format!(
@@ -68,12 +104,7 @@ pub fn render(dir: &Path) -> anyhow::Result<Rendered> {
         })?;
         files.push(path);
     }
-    let warnings = report.warnings();
-    Ok(Rendered {
-        findings,
-        files,
-        warnings,
-    })
+    Ok(files)
 }
 
 /// A run as it was recorded.
@@ -83,7 +114,9 @@ pub struct Record {
     pub run: Run,
     /// `cells.jsonl`.
     pub cells: Vec<Cell>,
-    /// `traces.jsonl`; empty where there is none.
+    /// `rates.jsonl`.
+    pub paced: Vec<PacedCell>,
+    /// `traces.jsonl`.
     pub traces: Vec<Trace>,
     /// The files whose last line was not written to its end, and was left out.
     pub torn: Vec<&'static str>,
@@ -127,71 +160,69 @@ pub enum ReadError {
 
 /// Reads a run's directory.
 ///
-/// A last line of `cells.jsonl` or `traces.jsonl` that a crash cut short is left out, and said so in the result.
+/// A last line that a crash cut short is left out, and said so in the result.
 ///
 /// # Errors
 ///
 /// When a file is missing, of another layout, or damaged.
 pub fn read(dir: &Path) -> Result<Record, ReadError> {
     let run = read_run(&dir.join(RUN_FILE))?;
-    let labels: HashSet<&str> = run
-        .matrix
-        .entrants
-        .iter()
-        .map(|e| e.label.as_str())
-        .collect();
-    let is_known = |entrant: &str| match labels.contains(entrant) {
-        true => Ok(()),
-        false => Err(format!(
-            "the entrant `{entrant}` is not in the matrix of {RUN_FILE}"
-        )),
-    };
-    let mut seen = HashMap::new();
-    let cells = read_lines(&dir.join(CELLS_FILE), "a cell", |cell: &Cell| {
-        let planned = &cell.planned;
-        is_known(&planned.entrant)?;
-        let before = seen.insert(planned.index, (cell.attempt, cell.is_valid()));
-        if before.is_some_and(|(attempt, valid)| valid || attempt >= cell.attempt) {
-            return Err(format!("cell {} is there a second time", planned.index));
-        }
-        Ok(())
-    })?;
-    let traces = read_traces(&dir.join(TRACES_FILE), is_known)?;
-    let torn = [(CELLS_FILE, cells.torn), (TRACES_FILE, traces.torn)];
+    let mut torn = Vec::new();
+    let cells = read_attempts(dir, CELLS_FILE, "cell", &run, &mut torn)?;
+    let paced = read_any_attempts(dir, RATES_FILE, "paced cell", &run, &mut torn)?;
+    let traces = read_any_attempts(dir, TRACES_FILE, "trace", &run, &mut torn)?;
     Ok(Record {
         run,
-        cells: cells.records,
-        traces: traces.records,
-        torn: torn
-            .iter()
-            .filter(|(_, torn)| *torn)
-            .map(|(file, _)| *file)
-            .collect(),
+        cells,
+        paced,
+        traces,
+        torn,
     })
 }
 
-/// The traces of a run; none where it has no such file.
-fn read_traces(
-    path: &Path,
-    is_known: impl Fn(&str) -> Result<(), String>,
-) -> Result<Lines<Trace>, ReadError> {
-    let mut seen = HashSet::new();
-    let traces = read_lines(path, "a trace", |trace: &Trace| {
-        is_known(&trace.planned.entrant)?;
-        let index = trace.planned.index;
-        match seen.insert(index) {
-            true => Ok(()),
-            false => Err(format!("trace {index} is there a second time")),
+/// Reads a file of attempts at something of a kind: none of an entrant that is not there, and none at what is settled.
+fn read_attempts<T: Attempt + DeserializeOwned>(
+    dir: &Path,
+    file: &'static str,
+    kind: &str,
+    run: &Run,
+    torn: &mut Vec<&'static str>,
+) -> Result<Vec<T>, ReadError> {
+    let entrants = run.matrix.entrants.iter();
+    let labels: HashSet<&str> = entrants.map(|e| e.label.as_str()).collect();
+    let mut seen = HashMap::new();
+    let lines = read_lines(&dir.join(file), &format!("a {kind}"), |record: &T| {
+        let planned = record.planned();
+        let (index, entrant) = (planned.index(), planned.entrant());
+        if !labels.contains(entrant) {
+            return Err(format!(
+                "the entrant `{entrant}` is not in the matrix of {RUN_FILE}"
+            ));
         }
-    });
-    match traces {
-        Err(ReadError::File { error, .. }) if error.kind() == io::ErrorKind::NotFound => {
-            Ok(Lines {
-                records: Vec::new(),
-                torn: false,
-            })
+        let before = seen.insert(index, (record.attempt(), record.validity().is_valid()));
+        if before.is_some_and(|(attempt, valid)| valid || attempt >= record.attempt()) {
+            return Err(format!("{kind} {index} is there a second time"));
         }
-        traces => traces,
+        Ok(())
+    })?;
+    if lines.torn {
+        torn.push(file);
+    }
+    Ok(lines.records)
+}
+
+/// Reads such a file, which is not there before there is a first attempt.
+fn read_any_attempts<T: Attempt + DeserializeOwned>(
+    dir: &Path,
+    file: &'static str,
+    kind: &str,
+    run: &Run,
+    torn: &mut Vec<&'static str>,
+) -> Result<Vec<T>, ReadError> {
+    if dir.join(file).exists() {
+        read_attempts(dir, file, kind, run, torn)
+    } else {
+        Ok(Vec::new())
     }
 }
 

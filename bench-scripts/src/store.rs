@@ -1,4 +1,4 @@
-//! A run's directory while it is measured: run.json first, then cells.jsonl, cell by cell, then traces.jsonl.
+//! A run's directory while it is measured: run.json first, then cells.jsonl, cell by cell, then rates.jsonl, then traces.jsonl.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind, Write};
@@ -11,14 +11,14 @@ use serde::de::IgnoredAny;
 use sha2::{Digest, Sha256};
 
 use crate::record::trace::Trace;
-use crate::record::{Cell, Run};
-use crate::report::{self, CELLS_FILE, RUN_FILE, Record, TRACES_FILE};
+use crate::record::{Cell, PacedCell, Run};
+use crate::report::{self, CELLS_FILE, RATES_FILE, RUN_FILE, Record, TRACES_FILE};
 
 /// The folder of runs whose place was not given.
 const RESULTS: &str = "results";
 
 /// The files that hold a record per line.
-const LOGS: [&str; 2] = [CELLS_FILE, TRACES_FILE];
+const LOGS: [&str; 3] = [CELLS_FILE, RATES_FILE, TRACES_FILE];
 
 /// The directory of one run, open for writing and locked against other sweeps. A new one that holds no cell when it is
 /// dropped takes itself back.
@@ -86,7 +86,8 @@ impl Store {
         fs::create_dir_all(&dir).map_err(|error| unwritable(&dir, error))?;
         let cells = open_cells(&dir)?;
         // An empty file is what a sweep leaves that was killed before its first cell.
-        if cells.metadata().is_ok_and(|cells| cells.len() > 0) {
+        let holds = |file| fs::metadata(dir.join(file)).is_ok_and(|file| file.len() > 0);
+        if LOGS.into_iter().any(holds) {
             return Err(StoreError::Taken(dir));
         }
         Ok(Self {
@@ -165,15 +166,29 @@ impl Store {
         written
     }
 
-    /// Appends a trace to traces.jsonl in the same way.
+    /// Appends a paced cell to rates.jsonl, in the same way.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`].
+    pub fn append_paced(&self, cell: &PacedCell) -> Result<(), StoreError> {
+        self.append_to(RATES_FILE, cell)
+    }
+
+    /// Appends a trace to traces.jsonl, in the same way.
     ///
     /// # Errors
     ///
     /// [`StoreError`].
     pub fn append_trace(&self, trace: &Trace) -> Result<(), StoreError> {
-        let path = self.dir.join(TRACES_FILE);
+        self.append_to(TRACES_FILE, trace)
+    }
+
+    /// Appends a record to one of the files that are made when there is a first one.
+    fn append_to(&self, file: &str, record: &impl Serialize) -> Result<(), StoreError> {
+        let path = self.dir.join(file);
         let file = File::options().append(true).create(true).open(&path);
-        file.and_then(|mut file| write_line(&mut file, trace))
+        file.and_then(|mut file| write_line(&mut file, record))
             .map_err(|error| unwritable(&path, error))
     }
 }

@@ -1,5 +1,7 @@
-//! The flow of a sweep: preflight, plan, a short verification, every cell, the report.
+//! The flow of a sweep: preflight, plan, a short verification, every cell, latency at fixed rates, traces, the report.
 
+mod precision;
+mod rates;
 mod resume;
 mod setup;
 mod traces;
@@ -13,8 +15,7 @@ use crate::matrix::Matrix;
 use crate::output::{self, note};
 use crate::plan;
 use crate::progress::{Progress, in_words};
-use crate::record::{Cell, CpuPlan, PlannedCell, Run};
-use crate::report::Record;
+use crate::record::{Attempt, Planned, PlannedCell, PrecisionGoal, Run};
 use crate::store::{Store, StoreError};
 use resume::Left;
 use setup::Setup;
@@ -32,6 +33,8 @@ pub struct Options {
     pub seed: Option<u64>,
     /// How often a cell is measured at most: again at once, until an attempt is valid.
     pub attempts: u32,
+    /// How precise costs are to become; none for the matrix's number of rounds.
+    pub precision: Option<PrecisionGoal>,
     /// The command line, for the record.
     pub command_line: Vec<String>,
 }
@@ -66,25 +69,25 @@ struct Tally {
 /// When the sweep cannot begin, or its results cannot be written.
 pub fn run(options: Options, interrupt: &Interrupt) -> anyhow::Result<Outcome> {
     let begun = Instant::now();
-    let (setup, mut store) = match setup::prepare(options, interrupt) {
+    let (mut setup, mut store) = match setup::prepare(options, interrupt) {
         Err(error) if error.is::<Interrupted>() => return Ok(nothing_kept()),
         result => result?,
     };
-    let left = resume::left(&setup.run, &[]);
-    let mut tally = measure(&setup, &left, Tally::default(), &mut store, interrupt)?;
+    let tally = precision::blocks(&mut setup, Tally::default(), &mut store, interrupt)?;
     if tally.attempts() == 0 {
         return Ok(nothing_kept());
     }
+    let paced = rates::measure(&setup, &tally, &store, interrupt)?;
     let matrix = &setup.run.matrix;
-    let loading = Duration::from_secs(u64::from(matrix.warmup_s + matrix.duration_s));
-    let overhead = overhead(loading * u32::try_from(tally.attempts())?, begun.elapsed());
+    let cell = matrix.warmup() + matrix.duration();
+    let loading = cell * u32::try_from(tally.attempts())? + rates::loading(matrix, &paced);
     note(format_args!(
-        "{} for the cells, {:.0}% of it outside warm-ups and windows",
+        "{} for what is timed, {:.0}% of it outside warm-ups and windows",
         in_words(begun.elapsed()),
-        100.0 * overhead
+        100.0 * overhead(loading, begun.elapsed())
     ));
-    traces::measure(&setup, &[], &mut tally, &store, interrupt)?;
-    conclude(store.dir(), &tally)
+    let traces = traces::measure(&setup, [&tally, &paced], &store, interrupt)?;
+    conclude(store.dir(), [&tally, &paced, &traces])
 }
 
 /// Goes on with the sweep in `dir` that was cut short, and reports.
@@ -95,31 +98,50 @@ pub fn run(options: Options, interrupt: &Interrupt) -> anyhow::Result<Outcome> {
 pub fn go_on(dir: &Path, asked: Asked, interrupt: &Interrupt) -> anyhow::Result<Outcome> {
     let (mut store, mut record) = Store::reopen(dir)?;
     asked.refuse_contradiction(&record.run, dir)?;
-    let left = resume::left(&record.run, &record.cells).len();
-    let traces_left = traces::left(&record.run, &record.traces)?.len();
-    let tally = Tally::recorded(&record, left);
-    if left + traces_left == 0 {
-        note(format_args!(
-            "{} is complete: nothing is left to measure",
-            dir.display()
-        ));
-        return conclude(dir, &tally);
+    if resume::left(&record.run.order, record.run.attempts, &record.cells).is_empty() {
+        precision::extend(&mut record.run, &record.cells)?;
     }
+    let Run {
+        order, attempts, ..
+    } = &record.run;
+    let left = resume::left(order, *attempts, &record.cells).len();
+    let tally = Tally::recorded(&record.cells, order.len() - left);
+    // Until all cells are measured, nobody knows the rates.
+    let rates = match left {
+        0 => rates::planned(&record)?,
+        _ => Vec::new(),
+    };
+    let rates_left = resume::left(&rates, *attempts, &record.paced).len();
+    let traces = traces::planned(&record.run)?;
+    let traces_left = resume::left(&traces, traces::ATTEMPTS, &record.traces).len();
+    let what = match (left, rates_left, traces_left) {
+        (0, 0, 0) => {
+            note(format_args!(
+                "{} is complete: nothing is left to measure",
+                dir.display()
+            ));
+            let paced = Tally::recorded(&record.paced, rates.len());
+            let traced = Tally::recorded(&record.traces, traces.len());
+            return conclude(dir, [&tally, &paced, &traced]);
+        }
+        (0, 0, left) => format!("{left} of {} traces", traces.len()),
+        (0, left, _) => format!("{left} of {} fixed rates", rates.len()),
+        (left, _, _) => format!("{left} of {} cells", order.len()),
+    };
     note(format_args!(
-        "going on in {}: {left} of {} cells and {traces_left} traces are left",
-        dir.display(),
-        record.run.order.len()
+        "going on in {}: {what} are left",
+        dir.display()
     ));
-    let setup = match setup::prepare_again(&record.run, dir, interrupt) {
+    let mut setup = match setup::prepare_again(&record.run, dir, interrupt) {
         Err(error) if error.is::<Interrupted>() => return Ok(nothing_kept()),
         result => result?,
     };
     record.run = setup.run.clone();
     store.go_on(&record)?;
-    let left = resume::left(&setup.run, &record.cells);
-    let mut tally = measure(&setup, &left, tally, &mut store, interrupt)?;
-    traces::measure(&setup, &record.traces, &mut tally, &store, interrupt)?;
-    conclude(dir, &tally)
+    let tally = precision::blocks(&mut setup, tally, &mut store, interrupt)?;
+    let paced = rates::measure(&setup, &tally, &store, interrupt)?;
+    let traces = traces::measure(&setup, [&tally, &paced], &store, interrupt)?;
+    conclude(dir, [&tally, &paced, &traces])
 }
 
 fn nothing_kept() -> Outcome {
@@ -130,26 +152,30 @@ fn nothing_kept() -> Outcome {
 /// Measures the cells that are left.
 fn measure(
     setup: &Setup,
-    left: &[Left],
+    left: &[Left<PlannedCell>],
     tally: Tally,
     store: &mut Store,
     interrupt: &Interrupt,
 ) -> anyhow::Result<Tally> {
-    let Run {
-        matrix, cpu_plan, ..
-    } = &setup.run;
-    let cpus = all_cpus(cpu_plan);
+    let matrix = &setup.run.matrix;
+    let cpus = setup.cpus();
+    let cpu_plan = &setup.run.cpu_plan;
     let bench = Bench {
         generator: &setup.wrk,
         request: &setup.request,
-        warmup: Duration::from_secs(matrix.warmup_s.into()),
-        duration: Duration::from_secs(matrix.duration_s.into()),
+        warmup: matrix.warmup(),
+        duration: matrix.duration(),
         cpus: &cpus,
+        ends: cpu_plan
+            .server
+            .first()
+            .copied()
+            .zip(cpu_plan.client.last().copied()),
         interrupt,
     };
     let mut progress = Progress::new(left.len(), plan::cell_time(matrix));
     let measure = |planned: &PlannedCell, attempt: u32| {
-        let (entrant, launch) = setup.entrant(planned);
+        let (entrant, launch) = setup.entrant(&planned.entrant);
         bench.measure(planned, attempt, entrant, launch)
     };
     let schedule = Schedule {
@@ -162,32 +188,24 @@ fn measure(
     Ok(tally?)
 }
 
-/// The CPUs of both sides.
-fn all_cpus(plan: &CpuPlan) -> Vec<u32> {
-    let mut cpus = [plan.server.clone(), plan.client.clone()].concat();
-    cpus.sort_unstable();
-    cpus.dedup();
-    cpus
-}
-
 /// Which cells are to be measured, and how often at most.
-struct Schedule<'a> {
-    left: &'a [Left<'a>],
+struct Schedule<'a, P> {
+    left: &'a [Left<'a, P>],
     attempts: u32,
     interrupt: &'a Interrupt,
 }
 
-impl Schedule<'_> {
+impl<P: Planned> Schedule<'_, P> {
     /// Measures the cells one by one, an invalid one again at once, and has each attempt kept before the next begins,
     /// until all are measured or the user stops.
-    fn run(
+    fn run<T: Attempt<Planned = P>>(
         &self,
         mut tally: Tally,
-        mut measure: impl FnMut(&PlannedCell, u32) -> Result<Cell, Interrupted>,
-        mut keep: impl FnMut(&Cell) -> Result<(), StoreError>,
+        mut measure: impl FnMut(&P, u32) -> Result<T, Interrupted>,
+        mut keep: impl FnMut(&T) -> Result<(), StoreError>,
         progress: &mut Progress,
     ) -> Result<Tally, StoreError> {
-        let mut last = None;
+        let mut last: Option<T> = None;
         for &Left { planned, attempt } in self.left {
             for attempt in attempt..=self.attempts {
                 progress.begin(planned, last.as_ref());
@@ -197,7 +215,7 @@ impl Schedule<'_> {
                     return Ok(tally);
                 };
                 keep(&cell)?;
-                let settled = cell.is_valid() || attempt == self.attempts;
+                let settled = cell.validity().is_valid() || attempt == self.attempts;
                 if settled {
                     progress.end(&cell);
                 } else {
@@ -215,20 +233,20 @@ impl Schedule<'_> {
 }
 
 impl Tally {
-    /// What is on record of a run of which so many cells are left.
-    fn recorded(record: &Record, left: usize) -> Self {
-        let settled = record.run.order.len() - left;
-        let valid = record.cells.iter().filter(|cell| cell.is_valid()).count();
+    /// What is on record where so many cells are settled.
+    fn recorded(cells: &[impl Attempt], settled: usize) -> Self {
+        let is_valid = |cell: &&_| Attempt::validity(*cell).is_valid();
+        let valid = cells.iter().filter(is_valid).count();
         Self {
             valid,
             invalid: settled - valid,
-            repeated: record.cells.len() - settled,
+            repeated: cells.len() - settled,
             interrupted: false,
         }
     }
 
-    fn add(&mut self, cell: &Cell, settled: bool) {
-        match (cell.is_valid(), settled) {
+    fn add(&mut self, cell: &impl Attempt, settled: bool) {
+        match (cell.validity().is_valid(), settled) {
             (true, _) => self.valid += 1,
             (false, true) => self.invalid += 1,
             (false, false) => self.repeated += 1,
@@ -243,6 +261,23 @@ impl Tally {
         self.cells() + self.repeated
     }
 
+    /// Says what is not as it should be.
+    fn say(&self, what: &str) {
+        if self.invalid > 0 {
+            note(format_args!(
+                "{} of {} {what} are invalid and count for nothing: the report lists them with reasons",
+                self.invalid,
+                self.cells()
+            ));
+        }
+        if self.repeated > 0 {
+            note(format_args!(
+                "{} attempts were invalid and followed by another: the report lists them with reasons",
+                self.repeated
+            ));
+        }
+    }
+
     fn outcome(&self) -> Outcome {
         match self {
             Self {
@@ -254,31 +289,26 @@ impl Tally {
     }
 }
 
-/// Renders what is there, and says what came out.
-fn conclude(dir: &Path, tally: &Tally) -> anyhow::Result<Outcome> {
-    if tally.interrupted {
+/// Renders what is there, and says what came out of all passes: cells, loads at fixed rates, traces.
+fn conclude(dir: &Path, passes: [&Tally; 3]) -> anyhow::Result<Outcome> {
+    let interrupted = passes.iter().any(|pass| pass.interrupted);
+    if interrupted {
         // Before it is rendered: the user may have no patience for that.
         note(format_args!(
             "interrupted: the {} cells measured so far are kept; go on with: rungs sweep --resume {dir}; or render them again with: rungs report {dir}",
-            tally.cells(),
+            passes.map(Tally::cells).iter().sum::<usize>(),
             dir = dir.display()
         ));
     }
-    if tally.invalid > 0 {
-        note(format_args!(
-            "{} of {} cells are invalid and count for nothing: the report lists them with reasons",
-            tally.invalid,
-            tally.cells()
-        ));
-    }
-    if tally.repeated > 0 {
-        note(format_args!(
-            "{} attempts were invalid and followed by another: the report lists them with reasons",
-            tally.repeated
-        ));
-    }
+    let [cells, paced, traces] = passes;
+    cells.say("cells");
+    paced.say("loads at fixed rates");
+    traces.say("traces");
     output::report(dir)?;
-    Ok(tally.outcome())
+    Ok(match interrupted {
+        true => Outcome::Interrupted,
+        false => cells.outcome(),
+    })
 }
 
 /// The share of the time that was neither warm-up nor measured load, as long as the matrix asks for both.
@@ -291,7 +321,7 @@ mod tests {
     use std::cell::RefCell;
 
     use super::*;
-    use crate::record::{Reason, Spent, Validity};
+    use crate::record::{Cell, Reason, Spent, Validity};
 
     fn scripted(planned: &PlannedCell, attempt: u32, validity: Validity) -> Cell {
         Cell {

@@ -172,6 +172,7 @@ fn measure(script: Script, warmup: Duration, launch: &Launch) -> Result<Cell, In
         warmup,
         duration: Duration::from_secs(1),
         cpus: &[0],
+        ends: None,
         interrupt: &Interrupt::default(),
     };
     bench.measure(&planned, 1, &Entrant::rung("epoll"), launch)

@@ -1,33 +1,24 @@
 //! Renders the made run of `tests/data/made` and looks at every file.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+mod common;
 
+use std::fs;
+use std::path::PathBuf;
+
+use common::made::{copy, edit, name_hostile, rendered};
 use rungs::report::{self, render};
 use tempfile::TempDir;
 
-fn data() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/made")
-}
-
-/// A copy of the made run in a directory of its own.
-fn copy() -> TempDir {
-    let dir = tempfile::tempdir().unwrap();
-    for name in [report::RUN_FILE, report::CELLS_FILE] {
-        fs::copy(data().join(name), dir.path().join(name)).unwrap();
-    }
+/// A copy of the made run whose matrix asks for no latency at fixed rates.
+fn copy_without_rates() -> TempDir {
+    let dir = copy();
+    fs::remove_file(dir.path().join(report::RATES_FILE)).unwrap();
+    edit(&dir, report::RUN_FILE, |text| {
+        let mut run: serde_json::Value = serde_json::from_str(&text).unwrap();
+        run["matrix"].as_object_mut().unwrap().remove("latency");
+        run.to_string()
+    });
     dir
-}
-
-fn rendered(dir: &TempDir, name: &str) -> String {
-    fs::read_to_string(dir.path().join(name)).unwrap()
-}
-
-/// Rewrites a file of the run.
-fn edit(dir: &TempDir, name: &str, change: impl FnOnce(String) -> String) {
-    let path = dir.path().join(name);
-    let text = fs::read_to_string(&path).unwrap();
-    fs::write(path, change(text)).unwrap();
 }
 
 /// Keeps the cells at one connection count, as the smoke matrix has them.
@@ -56,6 +47,10 @@ fn text_renderings_are_as_reviewed() {
         "requests-per-minute.svg",
         "cost-per-request.svg",
         "latency.svg",
+        "decline.svg",
+        "rates.csv",
+        "latency-at-fixed-rates.svg",
+        "memory.svg",
     ] {
         insta::assert_snapshot!(name, rendered(&dir, name));
     }
@@ -63,8 +58,58 @@ fn text_renderings_are_as_reviewed() {
     insta::assert_snapshot!("sentences", report::terminal_sentences(&rendering.findings));
 }
 
+/// An older run, or one with `--no-latency`: nothing of the second pass is in its renderings, and all else is the same.
+#[test]
+fn a_run_without_fixed_rates_renders_without_them() {
+    let (with, without) = (copy(), copy_without_rates());
+    let files = |dir: &TempDir| -> Vec<String> {
+        let files = render(dir.path()).unwrap().files.into_iter();
+        let name = |file: PathBuf| file.file_name().unwrap().to_str().unwrap().to_owned();
+        files.map(name).collect()
+    };
+    let (all, fewer) = (files(&with), files(&without));
+    assert_eq!((all.len(), fewer.len()), (17, 14));
+    for name in &fewer {
+        let text =
+            String::from_utf8_lossy(&fs::read(without.path().join(name)).unwrap()).into_owned();
+        assert!(
+            !text.contains("at a fixed rate") && !text.contains("ixed rates"),
+            "{name}"
+        );
+        let is_of_cells = name.ends_with(".svg") || name.ends_with(".csv");
+        assert!(!is_of_cells || text == rendered(&with, name), "{name}");
+    }
+}
+
+#[test]
+fn a_second_pass_that_was_cut_short_says_how_far_it_came() {
+    let dir = copy();
+    edit(&dir, report::RATES_FILE, |text| {
+        let lines: Vec<_> = text.split_inclusive('\n').take(21).collect();
+        lines.concat() + "{\"planned\":{"
+    });
+    let rendering = render(dir.path()).unwrap();
+    assert!(rendering.warnings[0].contains("the last line of rates.jsonl"));
+    let report = rendered(&dir, "report.md");
+    let wanted = "Latency at fixed rates is not complete: 21 of 48 loads were measured.";
+    assert!(report.contains(wanted), "{report}");
+}
+
+#[test]
+fn a_damaged_record_of_a_rate_is_named_with_its_line() {
+    let dir = copy();
+    edit(&dir, report::RATES_FILE, |text| {
+        let first = text.lines().next().unwrap().to_owned();
+        format!("{text}{first}\n")
+    });
+    let wanted = "DIR/rates.jsonl:49: paced cell ";
+    assert!(error_of(&dir).starts_with(wanted), "{}", error_of(&dir));
+}
+
 /// Enters epoll a second time: with mio's cells, which are not far off.
 fn enter_epoll_twice(dir: &TempDir) {
+    // There is no mio any more whose rates these could be.
+    fs::remove_file(dir.path().join(report::RATES_FILE)).unwrap();
     edit(dir, report::RUN_FILE, |text| {
         let mut run: serde_json::Value = serde_json::from_str(&text).unwrap();
         let again = &mut run["matrix"]["entrants"][2];
@@ -105,13 +150,32 @@ fn a_pair_of_equals_gives_the_noise_floor_and_is_no_contestant() {
 
 #[test]
 fn with_one_connection_count_there_are_bars() {
-    let dir = copy();
+    let dir = copy_without_rates();
     keep_one_connection_count(&dir);
     render(dir.path()).unwrap();
     insta::assert_snapshot!("one-count.svg", rendered(&dir, "requests-per-minute.svg"));
     let html = rendered(&dir, "report.html");
     assert!(!html.contains("Plotly"), "no curves, no library");
-    assert_eq!(html.matches("<table class=\"ladder\"").count(), 4);
+    assert_eq!(html.matches("<table class=\"ladder\"").count(), 5);
+    assert!(!html.contains("How rates and costs scale"));
+    assert!(!rendered(&dir, "report.md").contains("The decline taken apart"));
+}
+
+#[test]
+fn one_round_shows_the_decline_and_proves_nothing() {
+    let dir = copy();
+    edit(&dir, report::CELLS_FILE, |text| {
+        let first = text.lines().filter(|line| line.contains("\"block\":0,"));
+        first.map(|line| format!("{line}\n")).collect()
+    });
+    render(dir.path()).unwrap();
+    let text = rendered(&dir, "report.md");
+    for wanted in [
+        "is not told: that takes two rounds",
+        "| epoll, 100 to 1,000 | server, kernel | 5.67 | 5.78 | +0.11 | – | – | – | +0.08 | – |",
+    ] {
+        assert!(text.contains(wanted), "{wanted} is missing");
+    }
 }
 
 #[test]
@@ -120,7 +184,7 @@ fn rendering_again_gives_the_same_bytes() {
     let files = render(first.path()).unwrap().files;
     render(second.path()).unwrap();
     render(second.path()).unwrap();
-    assert_eq!(files.len(), 10);
+    assert_eq!(files.len(), 17);
     for file in files {
         let name = file.file_name().unwrap();
         let (a, b) = (
@@ -135,7 +199,14 @@ fn rendering_again_gives_the_same_bytes() {
 fn pictures_are_pictures() {
     let dir = copy();
     render(dir.path()).unwrap();
-    for name in ["requests-per-minute", "cost-per-request", "latency"] {
+    for name in [
+        "requests-per-minute",
+        "cost-per-request",
+        "latency",
+        "decline",
+        "latency-at-fixed-rates",
+        "memory",
+    ] {
         let png = fs::read(dir.path().join(format!("{name}.png"))).unwrap();
         assert_eq!(&png[..8], b"\x89PNG\r\n\x1a\n");
         let width = u32::from_be_bytes(png[16..20].try_into().unwrap());
@@ -185,7 +256,7 @@ fn the_page_holds_what_a_reader_needs() {
         "the hypervisor took 23.4%",
         "Made-up Processor 9000",
         "The noise floor was not measured",
-        "id=\"plot-requests-per-minute-0\"",
+        "data-chart=\"cost\"",
         "<noscript>",
         "prefers-color-scheme: dark",
     ] {
@@ -197,16 +268,12 @@ fn the_page_holds_what_a_reader_needs() {
 #[test]
 fn a_label_cannot_break_out() {
     let dir = copy();
-    let hostile = "</script><img src=x>|`&";
-    for name in [report::RUN_FILE, report::CELLS_FILE] {
-        edit(&dir, name, |text| {
-            text.replace("\"hyper\"", &serde_json::to_string(hostile).unwrap())
-        });
-    }
+    name_hostile(&dir, "</script><img src=x>|`&");
     render(dir.path()).unwrap();
     assert!(!rendered(&dir, "report.html").contains("<img src=x>"));
     assert!(!rendered(&dir, "report.md").contains("<img src=x>"));
     assert!(!rendered(&dir, "latency.svg").contains("<img src=x>"));
+    assert!(!rendered(&dir, "latency-at-fixed-rates.svg").contains("<img src=x>"));
 }
 
 #[test]
@@ -317,4 +384,32 @@ fn a_directory_without_a_run_is_said() {
         error_of(&dir),
         "cannot read DIR/run.json: No such file or directory (os error 2). Give the directory that `rungs sweep` wrote"
     );
+}
+
+#[test]
+fn the_bundle_for_an_article_is_whole_and_never_written_over() {
+    let dir = copy();
+    let out = dir.path().join("article");
+    let files = report::blog(dir.path(), &out).unwrap();
+    let names: Vec<_> = files
+        .iter()
+        .map(|f| f.file_name().unwrap().to_str().unwrap())
+        .collect();
+    for wanted in [
+        "article.md",
+        "cells.csv",
+        "rates.csv",
+        "decline.svg",
+        "cost-per-request.png",
+    ] {
+        assert!(names.contains(&wanted), "{wanted} is missing: {names:?}");
+    }
+    let text = fs::read_to_string(out.join("article.md")).unwrap();
+    for line in text.lines().filter(|line| line.starts_with("![")) {
+        let picture = line.split(['(', ')']).nth_back(1).unwrap();
+        assert!(out.join(picture).exists(), "{line}");
+    }
+    insta::assert_snapshot!("article.md", text);
+    let error = report::blog(dir.path(), &out).unwrap_err().to_string();
+    assert!(error.contains("is not empty"), "{error}");
 }

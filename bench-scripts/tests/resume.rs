@@ -72,11 +72,11 @@ impl Sweep {
     }
 }
 
-/// A command to which 8 KiB is the largest file. With SIGXFSZ ignored, write(2) then fails as on a full disk.
+/// A command to which 10 KiB is the largest file. With SIGXFSZ ignored, write(2) then fails as on a full disk.
 fn short_of_room(command: &Command) -> Command {
     let mut limited = Command::new("sh");
     limited
-        .args(["-c", "trap '' XFSZ; ulimit -f 16; exec \"$@\"", "sh"])
+        .args(["-c", "trap '' XFSZ; ulimit -f 20; exec \"$@\"", "sh"])
         .arg(command.get_program())
         .args(command.get_args());
     limited
@@ -109,6 +109,54 @@ fn a_killed_sweep_goes_on_and_measures_nothing_twice() {
     assert!(stderr.contains("is complete: nothing is left"), "{stderr}");
     assert!(stdout.contains("report.html"), "{stdout}");
     assert_eq!(sweep.record().run, after.run);
+}
+
+fn paced_indices(record: &Record) -> Vec<usize> {
+    record.paced.iter().map(|c| c.planned.index).collect()
+}
+
+#[test]
+fn a_sweep_that_was_cut_short_in_its_second_pass_goes_on_there() {
+    let sweep = Sweep::new();
+    let (code, _, stderr) = finish(&mut sweep.begin(1));
+    assert_eq!(code, Some(0), "{stderr}");
+    // What a kill in the middle of the second load leaves, without the haste of hitting it.
+    sweep.edit(report::RATES_FILE, |text| {
+        text.lines().next().unwrap().to_owned() + "\n{\"planned\":{\"ind"
+    });
+    let before = sweep.record();
+    assert_eq!(paced_indices(&before), [0]);
+
+    // What is on record must be what follows from the cells.
+    let was = fs::read_to_string(sweep.out.join(report::RATES_FILE)).unwrap();
+    let rate = format!("\"rate_per_s\":{}", before.paced[0].planned.rate_per_s);
+    assert!(was.contains(&rate));
+    sweep.edit(report::RATES_FILE, |text| {
+        text.replace(&rate, "\"rate_per_s\":1")
+    });
+    let (code, _, stderr) = sweep.resume(&[]);
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(stderr.contains("at 1 requests/s"), "{stderr}");
+    sweep.edit(report::RATES_FILE, |_| was);
+
+    let (code, _, stderr) = sweep.resume(&["--no-latency"]);
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(
+        stderr.contains("latency at fixed rates: 8 conn"),
+        "{stderr}"
+    );
+
+    let (code, _, stderr) = sweep.resume(&[]);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stderr.contains("1 of 2 fixed rates are left"), "{stderr}");
+    let after = sweep.record();
+    assert_eq!(paced_indices(&after), [0, 1]);
+    assert_eq!(after.cells, before.cells);
+    assert_eq!(after.paced[0], before.paced[0]);
+
+    let (code, _, stderr) = sweep.resume(&[]);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stderr.contains("is complete: nothing is left"), "{stderr}");
 }
 
 #[test]

@@ -5,12 +5,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rungs::analyse::{analyse, traces};
+use rungs::analyse::analyse_record;
 use rungs::compare::{Comparison, compare};
 use rungs::findings::Findings;
 use rungs::paced::PacedLoad;
 use rungs::record::trace::Trace;
-use rungs::record::{Cell, Run};
+use rungs::record::{Cell, PacedCell, Run};
 use rungs::report;
 use schemars::{JsonSchema, schema_for};
 use serde_json::Value;
@@ -38,7 +38,8 @@ fn check_committed<T: JsonSchema>(name: &str) {
 fn committed_schemas_are_those_of_the_types() {
     check_committed::<Run>("run.schema.json");
     check_committed::<Cell>("cell.schema.json");
-    check_committed::<Trace>("trace.schema.json");
+    check_committed::<PacedCell>("rates.schema.json");
+    check_committed::<Trace>("traces.schema.json");
     check_committed::<Findings>("findings.schema.json");
     check_committed::<Comparison>("compare.schema.json");
     check_committed::<PacedLoad>("load.schema.json");
@@ -63,17 +64,18 @@ fn the_made_run_fits_the_schemas() {
         let cell: Value = serde_json::from_str(line).unwrap();
         assert_eq!(errors::<Cell>(&cell), [""; 0], "{line}");
     }
+    let rates = fs::read_to_string(made.join(report::RATES_FILE)).unwrap();
+    for line in rates.lines() {
+        let cell: Value = serde_json::from_str(line).unwrap();
+        assert_eq!(errors::<PacedCell>(&cell), [""; 0], "{line}");
+    }
     let traces = fs::read_to_string(made.join(report::TRACES_FILE)).unwrap();
     for line in traces.lines() {
         let trace: Value = serde_json::from_str(line).unwrap();
         assert_eq!(errors::<Trace>(&trace), [""; 0], "{line}");
     }
     let record = report::read(&made).unwrap();
-    let findings = Findings {
-        traces: traces::findings(&record.traces),
-        ..analyse(&record.run, &record.cells)
-    };
-    let findings = serde_json::to_value(findings).unwrap();
+    let findings = serde_json::to_value(analyse_record(&record)).unwrap();
     assert_eq!(errors::<Findings>(&findings), [""; 0]);
     let comparison = compare((&made, &record), (&made, &record)).unwrap();
     let comparison = serde_json::to_value(comparison).unwrap();

@@ -8,7 +8,9 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 
 use common::{children, eventually, is_running, run, rungs};
+use rungs::plan::rates;
 use rungs::record::{Cell, Reason, Run};
+use rungs::report::{self, Record};
 use rustix::process::{Pid, Signal, kill_process};
 
 fn record(out: &Path) -> Run {
@@ -65,6 +67,10 @@ fn the_smoke_matrix_is_measured_and_every_cell_is_valid() {
         "cost-per-request.png",
         "latency.svg",
         "latency.png",
+        "rates.jsonl",
+        "rates.csv",
+        "latency-at-fixed-rates.svg",
+        "latency-at-fixed-rates.png",
     ] {
         let length = fs::metadata(out.join(file)).map_or(0, |file| file.len());
         assert!(length > 0, "{file} is missing or empty");
@@ -98,6 +104,48 @@ fn the_smoke_matrix_is_measured_and_every_cell_is_valid() {
                 .contains("Latency Distribution")
         );
     }
+    every_fixed_rate_is_measured(&out);
+}
+
+/// At one share: four contestants at their own capacity, three and the control at the slowest one's. Whether this machine holds
+/// a rate is its own affair.
+fn every_fixed_rate_is_measured(out: &Path) {
+    let Record {
+        run, cells, paced, ..
+    } = report::read(out).unwrap();
+    let plan = rates::plan(&run, &cells).unwrap().cells;
+    assert_eq!(plan.len(), 8);
+    let planned: Vec<_> = paced.iter().map(|cell| cell.planned.clone()).collect();
+    assert_eq!(planned, plan);
+    for cell in &paced {
+        let reasons = cell.validity.reasons();
+        // A generator that gets no CPU for the whole window has no answers either.
+        let of_machine = |reason: &Reason| {
+            matches!(
+                reason,
+                Reason::RateNotHeld { .. } | Reason::NoRequests | Reason::Steal { .. }
+            )
+        };
+        assert!(reasons.iter().all(of_machine), "{reasons:?}");
+        let load = cell.load.as_ref().unwrap();
+        assert_eq!(load.rate, cell.planned.rate_per_s);
+        assert_eq!(load.cpus, run.cpu_plan.client);
+        assert_eq!(load.latency.p50_us > 0.0, load.requests.answered > 0);
+        assert_eq!(cell.server.as_ref().unwrap().established, 8);
+    }
+}
+
+#[test]
+fn latency_can_be_left_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("run");
+    let out_arg = out.to_str().unwrap();
+    let args = ["--matrix", "smoke", "--entrants", "epoll", "--no-latency"];
+    let (code, _, stderr) = run(&[&["sweep", "--out", out_arg][..], &args].concat());
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(!stderr.contains("fixed rates"), "{stderr}");
+    assert_eq!(record(&out).matrix.latency, None);
+    assert!(!out.join(report::RATES_FILE).exists());
 }
 
 #[test]

@@ -1,13 +1,14 @@
 //! What a run's cells say with what certainty: intervals, noise floor, ties, drift, outliers.
 
-use super::intervals::{LogInterval, Noise, Sample};
-use super::logs::Logs;
+use super::intervals::{LogInterval, Noise};
+use super::logs::{Blocks, Logs};
 use super::noise::{self, Group};
+use super::scaling::{self, Worse};
 use super::spread::spread;
-use super::{Index, control_of, ties, total_cost};
+use super::{Index, control_of, ties};
 use crate::findings::{
     Bound, Comparisons, Drift, EntrantFindings, Interval, Intervals, NoiseFloor, Outlier, Point,
-    Spread,
+    Scaling, Spread,
 };
 use crate::matrix::Entrant;
 use crate::record::{Cell, Run};
@@ -36,7 +37,7 @@ impl<'a> Estimates<'a> {
     pub(super) fn new(run: &'a Run, index: &Index) -> Self {
         Self {
             run,
-            cost: Figure::new(run, index, total_cost),
+            cost: Figure::new(run, index, |cell| index.distance.total_cost(cell)),
             rate: Figure::new(run, index, Cell::requests_per_minute),
         }
     }
@@ -102,6 +103,27 @@ impl<'a> Estimates<'a> {
         })
     }
 
+    /// How each entrant's figures run over connections.
+    pub(super) fn scalings(&self, index: &Index) -> Vec<Scaling> {
+        let matrix = &self.run.matrix;
+        let sustained = Logs::new(matrix, index, |cell| index.distance.rate(cell));
+        let points = |blocks: &dyn Fn(usize, usize) -> Blocks| -> Vec<Vec<(u32, Blocks)>> {
+            let of_entrant = |entrant| {
+                let counts = matrix.connections.iter().enumerate();
+                let point =
+                    |(count, connections): (usize, &u32)| (*connections, blocks(entrant, count));
+                counts.map(point).collect()
+            };
+            (0..matrix.entrants.len()).map(of_entrant).collect()
+        };
+        let rates = points(&|entrant, count| sustained.point(entrant, count).clone());
+        let costs = points(&|entrant, count| self.cost.to_control(entrant, count));
+        let rate = scaling::curves(&rates, Worse::Less);
+        let cost = scaling::curves(&costs, Worse::More);
+        let curves = rate.into_iter().zip(cost);
+        curves.map(|(rate, cost)| Scaling { rate, cost }).collect()
+    }
+
     /// Compares the contestants; `findings` tell what limits their rates.
     pub(super) fn comparisons(
         &self,
@@ -145,7 +167,7 @@ impl<'a> Estimates<'a> {
 }
 
 impl Figure {
-    fn new(run: &Run, index: &Index, figure: fn(&Cell) -> Option<f64>) -> Self {
+    fn new(run: &Run, index: &Index, figure: impl Fn(&Cell) -> Option<f64>) -> Self {
         let logs = Logs::new(&run.matrix, index, figure);
         let entrants = &run.matrix.entrants;
         let control_position = |entrant: &Entrant| {
@@ -162,17 +184,26 @@ impl Figure {
             ratio: None,
             equals,
         };
-        let direct: Vec<Sample> = (0..entrants.len())
+        let entrants = 0..entrants.len();
+        let direct = entrants
             .flat_map(|entrant| (0..new.logs.counts()).map(move |count| (entrant, count)))
-            .filter_map(|(entrant, count)| Sample::of(new.logs.point(entrant, count)))
-            .collect();
-        let ratio: Vec<Sample> = new
+            .map(|(entrant, count)| new.logs.point(entrant, count));
+        let ratio: Vec<Blocks> = new
             .ratio_points()
-            .filter_map(|(entrant, to, count)| Sample::of(&new.logs.ratio(entrant, to, count)))
+            .map(|(entrant, to, count)| new.logs.ratio(entrant, to, count))
             .collect();
-        new.direct = Noise::learn(&direct, 1.0);
-        new.ratio = Noise::learn(&ratio, 1.0).or(equals);
+        let (direct, ratio) = (Noise::learn(direct, 1.0), Noise::learn(&ratio, 1.0));
+        new.direct = direct;
+        new.ratio = ratio.or(equals);
         new
+    }
+
+    /// The ratio to the control; of a control, the figure as measured.
+    fn to_control(&self, entrant: usize, count: usize) -> Blocks {
+        match self.controls[entrant] {
+            Some(control) => self.logs.ratio(entrant, control, count),
+            None => self.logs.point(entrant, count).clone(),
+        }
     }
 
     /// Every entrant that has a control, with it, at each connection count.
@@ -197,8 +228,8 @@ impl Figure {
         let of_ratio = self.of_ratio(entrant, count).filter(|_| by_ratio);
         let of_ratio = of_ratio.zip(self.control_median(entrant, count));
         let as_measured = || {
-            let sample = Sample::of(self.logs.point(entrant, count))?;
-            Some((self.direct?.interval(&sample)?, 1.0))
+            let point = self.logs.point(entrant, count);
+            Some((self.direct?.interval(point)?, 1.0))
         };
         let (log, unit) = of_ratio.or_else(as_measured)?;
         Some(log.of_figure(unit, median?))
@@ -216,7 +247,7 @@ impl Figure {
 
     fn of_ratio(&self, entrant: usize, count: usize) -> Option<LogInterval> {
         let ratios = self.logs.ratio(entrant, self.controls[entrant]?, count);
-        self.ratio?.interval(&Sample::of(&ratios)?)
+        self.ratio?.interval(&ratios)
     }
 
     /// Whether the control cancels more noise than it adds: decided once for a run, since the narrower of two intervals of one

@@ -5,12 +5,15 @@
 //! what is typical of the run, as strongly as the run's variances resemble each other. From G. K. Smyth, "Linear models and
 //! empirical Bayes methods for assessing differential expression in microarray experiments", Statistical
 //! Applications in Genetics and Molecular Biology 3 (2004), article 3, sections 4 and 6.2.
+//!
+//! Cells that are far off, since a neighbour slowed one of two CPUs down, count only so far: see [`crate::robust`].
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use statrs::function::gamma::digamma;
 
 use super::logs::Blocks;
 use crate::findings::Interval;
+use crate::robust::Scale;
 
 /// How sure the intervals are, 0 to 1.
 const CONFIDENCE: f64 = 0.95;
@@ -23,23 +26,27 @@ const ROUNDING_VARIANCE: f64 = 1e-18;
 
 /// Logarithms of one figure at one point, summed up.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Sample {
-    pub(super) mean: f64,
+struct Sample {
+    mean: f64,
     /// Sum of the squares of the deviations from the mean.
     squares: f64,
-    pub(super) blocks: usize,
+    blocks: usize,
 }
 
 impl Sample {
-    /// None where there are no blocks.
-    pub(super) fn of(blocks: &Blocks) -> Option<Self> {
-        let count = blocks.len() as f64;
-        let mean = blocks.values().sum::<f64>() / count;
-        let squares = blocks.values().map(|log| (log - mean).powi(2)).sum();
-        (!blocks.is_empty()).then_some(Self {
+    /// None where there are no blocks. Without a scale each block counts in full.
+    fn of(blocks: &Blocks, scale: Option<Scale>) -> Option<Self> {
+        let logs: Vec<f64> = blocks.values().copied().collect();
+        let logs = match scale {
+            Some(scale) => scale.pseudo_values(&logs),
+            None => logs,
+        };
+        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+        let squares = logs.iter().map(|log| (log - mean).powi(2)).sum();
+        (!logs.is_empty()).then_some(Self {
             mean,
             squares,
-            blocks: blocks.len(),
+            blocks: logs.len(),
         })
     }
 
@@ -52,6 +59,8 @@ impl Sample {
 /// The variance that is typical of a run's points for one kind of figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Noise {
+    /// How far a block lies from the others as a rule; none where no point has two blocks.
+    scale: Option<Scale>,
     /// The typical variance of one block's logarithm.
     variance: f64,
     /// How many blocks' worth of evidence it is beside a point's own: infinite where all points are equally noisy.
@@ -61,13 +70,20 @@ pub(super) struct Noise {
 }
 
 impl Noise {
-    /// Learns from the points of a run. Of samples that share cells, `independent` says which share of their degrees of
+    /// Learns from the points of a run. Of points that share cells, `independent` says which share of their degrees of
     /// freedom counts.
     ///
     /// None where no point has two blocks.
-    pub(super) fn learn(samples: &[Sample], independent: f64) -> Option<Self> {
-        let samples: Vec<&Sample> = samples.iter().filter(|s| s.blocks > 1).collect();
-        let freedoms: f64 = samples.iter().map(|s| s.freedom()).sum();
+    pub(super) fn learn<'a>(
+        points: impl IntoIterator<Item = &'a Blocks>,
+        independent: f64,
+    ) -> Option<Self> {
+        let points: Vec<&Blocks> = points.into_iter().filter(|p| p.len() > 1).collect();
+        let logs = points.iter().map(|p| p.values().copied().collect());
+        let scale = Some(Scale::of(&logs.collect::<Vec<_>>()));
+        let samples = points.iter().filter_map(|point| Sample::of(point, scale));
+        let samples: Vec<Sample> = samples.collect();
+        let freedoms: f64 = samples.iter().map(Sample::freedom).sum();
         let mut variances: Vec<f64> = samples.iter().map(|s| s.squares / s.freedom()).collect();
         variances.sort_by(f64::total_cmp);
         let least = variances.get(variances.len() / 2)? * LEAST_VARIANCE_SHARE;
@@ -97,6 +113,7 @@ impl Noise {
             ((squares / freedoms).max(least), f64::INFINITY)
         };
         Some(Self {
+            scale,
             variance,
             freedom,
             most_freedom: (freedoms * independent).max(1.0),
@@ -110,6 +127,7 @@ impl Noise {
         let count = squares.len() as f64;
         let variance = (squares.iter().sum::<f64>() / count).max(ROUNDING_VARIANCE);
         (squares.len() > 1).then_some(Self {
+            scale: None,
             variance,
             freedom: count,
             most_freedom: count,
@@ -135,9 +153,15 @@ impl Noise {
         Some(((variance / sample.blocks as f64).sqrt(), t))
     }
 
-    /// The 95% interval of what the sample's logarithms are about; none where nothing is known of its noise.
-    pub(super) fn interval(&self, sample: &Sample) -> Option<LogInterval> {
-        let (error, t) = self.error_of(sample)?;
+    /// What a point's logarithms are about; none where there are none.
+    pub(super) fn mean(&self, point: &Blocks) -> Option<f64> {
+        Some(Sample::of(point, self.scale)?.mean)
+    }
+
+    /// Its 95% interval; none where nothing is known of its noise.
+    pub(super) fn interval(&self, point: &Blocks) -> Option<LogInterval> {
+        let sample = Sample::of(point, self.scale)?;
+        let (error, t) = self.error_of(&sample)?;
         let half = t.inverse_cdf(f64::midpoint(1.0, CONFIDENCE)) * error;
         Some(LogInterval {
             low: sample.mean - half,
@@ -146,8 +170,9 @@ impl Noise {
     }
 
     /// How likely a mean so far from 0 is where the truth is 0 (two-sided).
-    pub(super) fn chance_of(&self, sample: &Sample) -> Option<f64> {
-        let (error, t) = self.error_of(sample)?;
+    pub(super) fn chance_of(&self, point: &Blocks) -> Option<f64> {
+        let sample = Sample::of(point, self.scale)?;
+        let (error, t) = self.error_of(&sample)?;
         Some(2.0 * t.sf(sample.mean.abs() / error))
     }
 }
@@ -204,12 +229,11 @@ mod tests {
 
     use super::*;
 
-    fn sample(logs: &[f64]) -> Sample {
-        let blocks = logs.iter().enumerate();
-        Sample::of(&blocks.map(|(block, log)| (block as u32, *log)).collect()).unwrap()
+    fn point(logs: &[f64]) -> Blocks {
+        (0..).zip(logs.iter().copied()).collect()
     }
 
-    fn width(noise: &Noise, point: &Sample) -> f64 {
+    fn width(noise: &Noise, point: &Blocks) -> f64 {
         let interval = noise.interval(point).unwrap();
         interval.high - interval.low
     }
@@ -229,8 +253,8 @@ mod tests {
     /// Alone in its run, a point gets Student's own interval: t is 2.776 with 4 degrees of freedom.
     #[test]
     fn a_single_point_has_the_plain_t_interval() {
-        let alone = sample(&[0.0, 1.0, 2.0, 3.0, 4.0]);
-        let interval = Noise::learn(&[alone], 1.0)
+        let alone = point(&[0.0, 1.0, 2.0, 3.0, 4.0]);
+        let interval = Noise::learn([&alone], 1.0)
             .unwrap()
             .interval(&alone)
             .unwrap();
@@ -242,7 +266,7 @@ mod tests {
     /// Points that are equally noisy are pooled: of forty pairs of blocks each point has forty degrees of freedom.
     #[test]
     fn points_of_equal_noise_share_their_variance() {
-        let points = vec![sample(&[0.0, 1.0]); 40];
+        let points = vec![point(&[0.0, 1.0]); 40];
         let noise = Noise::learn(&points, 1.0).unwrap();
         assert!(noise.freedom.is_infinite());
         assert!((noise.variance - 0.5).abs() < 1e-12);
@@ -253,10 +277,10 @@ mod tests {
     /// Points whose noise differs a hundredfold are not pooled.
     #[test]
     fn points_of_different_noise_keep_their_own() {
-        let points: Vec<Sample> = (0..8)
+        let points: Vec<Blocks> = (0..8)
             .map(|n| {
                 let size = if n % 2 == 0 { 0.01 } else { 1.0 };
-                sample(&[0.0, size, -size, size / 2.0])
+                point(&[0.0, size, -size, size / 2.0])
             })
             .collect();
         let noise = Noise::learn(&points, 1.0).unwrap();
@@ -266,7 +290,7 @@ mod tests {
 
     #[test]
     fn one_round_says_nothing_of_noise_but_equals_do() {
-        let once = [sample(&[0.1]), sample(&[0.2])];
+        let once = [point(&[0.1]), point(&[0.2])];
         assert_eq!(Noise::learn(&once, 1.0), None);
         let noise = Noise::of_equals([0.01, -0.01, 0.02, -0.02].into_iter()).unwrap();
         assert!(noise.chance_of(&once[0]).unwrap() < 0.01);

@@ -4,42 +4,74 @@
 //! which cancels whatever changed between blocks (a neighbour on the machine, a clock that throttles).
 
 mod bound;
+mod cells;
+mod crossings;
+mod decline;
+mod distance;
 mod estimates;
 mod intervals;
 mod logs;
 mod noise;
+mod paired;
+mod precision;
+mod rates;
+mod scaling;
+mod segmented;
 #[cfg(test)]
 mod simulation;
 mod spread;
 #[cfg(test)]
 mod tests;
 mod ties;
-pub mod traces;
+mod traces;
+mod workers;
 
 use std::collections::HashMap;
 
 use crate::findings::{
     Ceiling, CellCounts, CostFindings, EntrantFindings, Findings, Interval, Intervals, InvalidCell,
-    LatencyFindings, Point, ResourceFindings, Role, Spread,
+    LatencyFindings, Point, ResourceFindings, Role, Scaling, Spread,
 };
 use crate::matrix::{Entrant, Program};
+use crate::plan;
 use crate::record::{Cell, Cost, Latency, Run, Server, Usage};
+use crate::report::Record;
 
 use bound::{Sides, bound_by};
+pub(crate) use distance::Distance;
 use estimates::Estimates;
+pub(crate) use spread::median_of;
 use spread::{spread, spread_of};
+use workers::worker_findings;
 
-/// What the cells of a run say.
+pub use cells::{CellFigures, cell_figures};
+
+/// What all that is on record of a run says.
+#[must_use]
+pub fn analyse_record(record: &Record) -> Findings {
+    let plan = plan::rates::plan(&record.run, &record.cells);
+    Findings {
+        fixed_rates: plan.and_then(|plan| rates::fixed_rates(&record.run, &plan, &record.paced)),
+        traces: traces::findings(&record.traces),
+        ..analyse(&record.run, &record.cells)
+    }
+}
+
+/// What the cells of a run say; nothing of its other passes.
 ///
 /// Cells of an entrant that the run's matrix does not have are ignored; a cell that is missing is just one sample fewer.
 #[must_use]
 pub fn analyse(run: &Run, cells: &[Cell]) -> Findings {
     let index = Index::new(cells);
     let estimates = Estimates::new(run, &index);
-    let entrants: Vec<EntrantFindings> = (0..run.matrix.entrants.len())
-        .map(|position| entrant_findings(run, &index, &estimates, position))
+    let scalings = estimates.scalings(&index);
+    let entrants: Vec<EntrantFindings> = scalings
+        .into_iter()
+        .enumerate()
+        .map(|(position, scaling)| entrant_findings(run, &index, &estimates, position, scaling))
         .collect();
     let noise_floor = estimates.noise_floor();
+    let comparisons = estimates.comparisons(noise_floor.as_ref(), &entrants);
     Findings {
         schema: run.schema,
         matrix: run.matrix.name.clone(),
@@ -50,18 +82,23 @@ pub fn analyse(run: &Run, cells: &[Cell]) -> Findings {
             valid: cells.iter().filter(|cell| cell.is_valid()).count() as u64,
         },
         ceilings: ceilings(&entrants),
+        precision: precision::precision(run, &entrants, noise_floor.as_ref()),
+        core_to_core: index.distance.findings(),
         drift: estimates.drift(),
         outliers: estimates.outliers(&index),
-        comparisons: estimates.comparisons(noise_floor.as_ref(), &entrants),
+        crossings: crossings::of(&comparisons),
+        comparisons,
         noise_floor,
         entrants,
+        fixed_rates: None,
         traces: Vec::new(),
     }
 }
 
-/// Cells by entrant and connections asked for.
+/// Cells by entrant and connections asked for, and how their costs follow the distance of the CPUs.
 struct Index<'a> {
     groups: HashMap<(&'a str, u32), Vec<&'a Cell>>,
+    distance: Distance,
 }
 
 impl<'a> Index<'a> {
@@ -77,7 +114,10 @@ impl<'a> Index<'a> {
         for group in groups.values_mut() {
             group.sort_by_key(|cell| (cell.planned.block, cell.planned.index));
         }
-        Self { groups }
+        Self {
+            groups,
+            distance: Distance::learn(cells),
+        }
     }
 
     fn group<'s>(&'s self, label: &'s str, connections_asked: u32) -> &'s [&'a Cell] {
@@ -94,10 +134,11 @@ fn entrant_findings(
     index: &Index,
     estimates: &Estimates,
     position: usize,
+    scaling: Scaling,
 ) -> EntrantFindings {
     let entrant = &run.matrix.entrants[position];
     let control = control_of(run, entrant);
-    let points = run
+    let points: Vec<Point> = run
         .matrix
         .connections
         .iter()
@@ -106,7 +147,14 @@ fn entrant_findings(
             let group = index.group(&entrant.label, connections);
             let control_group =
                 control.map_or(&[][..], |control| index.group(&control.label, connections));
-            let mut point = point(run, entrant, connections, group, control_group);
+            let mut point = point(
+                run,
+                &index.distance,
+                entrant,
+                connections,
+                group,
+                control_group,
+            );
             point.intervals = estimates.intervals(position, count, &point);
             point.bound_by = bound_by(&sides(run, entrant, &point), group);
             point
@@ -119,14 +167,20 @@ fn entrant_findings(
             Program::Rung { name, .. } => name.clone(),
             Program::Foreign { command, .. } => command.first().cloned().unwrap_or_default(),
         },
-        role: match &entrant.program {
-            _ if entrant.control => Role::Control,
-            _ if entrant.repeat_of.is_some() => Role::Again,
-            Program::Rung { .. } => Role::Rung,
-            Program::Foreign { .. } => Role::Foreign,
-        },
+        role: role(entrant),
         compared_with: control.map(|control| control.label.clone()),
+        scaling,
+        decline: decline::of(run, index, entrant, &points),
         points,
+    }
+}
+
+fn role(entrant: &Entrant) -> Role {
+    match &entrant.program {
+        _ if entrant.control => Role::Control,
+        _ if entrant.repeat_of.is_some() => Role::Again,
+        Program::Rung { .. } => Role::Rung,
+        Program::Foreign { .. } => Role::Foreign,
     }
 }
 
@@ -158,13 +212,15 @@ fn sides<'a>(run: &'a Run, entrant: &Entrant, point: &Point) -> Sides<'a> {
 /// A point's medians; its intervals and its bound follow from them.
 fn point(
     run: &Run,
+    distance: &Distance,
     entrant: &Entrant,
     connections_asked: u32,
     group: &[&Cell],
     control: &[&Cell],
 ) -> Point {
     let valid: Vec<&Cell> = group.iter().copied().filter(|c| c.is_valid()).collect();
-    let drift = Drift::new(entrant, control);
+    let total_cost = |cell: &Cell| distance.total_cost(cell);
+    let drift = Drift::new(entrant, by_block(control, total_cost));
     Point {
         connections_asked,
         connections: group
@@ -178,12 +234,13 @@ fn point(
             .collect(),
         requests_per_minute: spread_of(&valid, Cell::requests_per_minute),
         rate_to_control: block_ratio(&valid, control, Cell::requests_per_minute),
-        cost: cost_findings(&valid, &drift),
-        cost_as_measured_us: spread_of(&valid, total_cost),
+        cost: cost_findings(&valid, distance, &drift),
+        cost_as_measured_us: spread_of(&valid, |cell| cell.cost().map(Cost::total_us)),
         cost_to_control: block_ratio(&valid, control, total_cost),
         latency: latency_findings(&valid),
         resources: resource_findings(run, &entrant.label, &valid),
         client_busy_share: spread_of(&valid, |cell| client_busy_share(run, cell)),
+        workers: worker_findings(&valid),
         intervals: Intervals::default(),
         bound_by: None,
     }
@@ -205,11 +262,8 @@ fn invalid_cell(cell: &Cell) -> InvalidCell {
         cost_us: cell.cost().map(Cost::total_us),
         latency_p50_us: latency(|l| l.p50_us),
         latency_p99_us: latency(|l| l.p99_us),
+        rss_bytes: cell.server.as_ref().map(|s| s.usage.rss_bytes as f64),
     }
-}
-
-fn total_cost(cell: &Cell) -> Option<f64> {
-    cell.cost().map(Cost::total_us)
 }
 
 /// A figure of valid cells, by block.
@@ -246,8 +300,8 @@ enum Drift {
 }
 
 impl Drift {
-    fn new(entrant: &Entrant, control: &[&Cell]) -> Self {
-        let by_block = by_block(control, total_cost);
+    /// From the control's cost in each block.
+    fn new(entrant: &Entrant, by_block: HashMap<u32, f64>) -> Self {
         match spread(by_block.values().copied()) {
             Some(costs) if !entrant.control => Self::Known {
                 by_block,
@@ -269,10 +323,10 @@ impl Drift {
     }
 }
 
-fn cost_findings(valid: &[&Cell], drift: &Drift) -> Option<CostFindings> {
+fn cost_findings(valid: &[&Cell], distance: &Distance, drift: &Drift) -> Option<CostFindings> {
     let corrected = |part: fn(Cost) -> f64| {
         spread_of(valid, |cell| {
-            Some(part(cell.cost()?) * drift.correction(cell)?)
+            Some(part(distance.cost(cell)?) * drift.correction(cell)?)
         })
     };
     Some(CostFindings {
@@ -296,16 +350,11 @@ fn latency_findings(valid: &[&Cell]) -> Option<LatencyFindings> {
 }
 
 fn resource_findings(run: &Run, label: &str, valid: &[&Cell]) -> Option<ResourceFindings> {
-    let threads = run
-        .entrants
-        .iter()
-        .find(|binary| binary.label == label)
-        .and_then(|binary| binary.threads);
     let of_server = |figure: &dyn Fn(&Cell, &Server) -> Option<f64>| {
         spread_of(valid, |cell| figure(cell, cell.server.as_ref()?))
     };
     Some(ResourceFindings {
-        busy_share: of_server(&|_, s| busy_share(&s.usage, &run.cpu_plan.server, threads)),
+        busy_share: of_server(&|_, s| server_busy_share(run, label, s)),
         rss_bytes: of_server(&|_, s| Some(s.usage.rss_bytes as f64))?,
         rss_per_connection_bytes: of_server(&|_, s| {
             let growth = s.usage.rss_bytes as f64 - s.rss_before_bytes as f64;
@@ -321,7 +370,25 @@ fn resource_findings(run: &Run, label: &str, valid: &[&Cell]) -> Option<Resource
             let events: u64 = workers.iter().map(|w| w.events).sum::<Option<u64>>()?;
             (wakeups > 0).then(|| events as f64 / wakeups as f64)
         }),
+        run_delay_us_per_request: of_server(&|cell, s| {
+            Some(s.usage.run_delay_us as f64 / cell.requests_in_window()?)
+        }),
+        retransmits_per_1000_requests: of_server(&|cell, _| {
+            Some(1000.0 * cell.system?.retransmits as f64 / cell.requests_in_window()?)
+        }),
+        listen_overflows: of_server(&|cell, _| Some(cell.system?.listen_overflows as f64)),
     })
+}
+
+/// Threads that an entrant's server was started with; none where it is not known.
+fn threads_of(run: &Run, label: &str) -> Option<u32> {
+    let mut binaries = run.entrants.iter();
+    binaries.find(|binary| binary.label == label)?.threads
+}
+
+fn server_busy_share(run: &Run, label: &str, server: &Server) -> Option<f64> {
+    let threads = threads_of(run, label);
+    busy_share(&server.usage, &run.cpu_plan.server, threads)
 }
 
 fn client_busy_share(run: &Run, cell: &Cell) -> Option<f64> {
@@ -332,12 +399,15 @@ fn client_busy_share(run: &Run, cell: &Cell) -> Option<f64> {
     )
 }
 
-/// Time on CPU over the time of the CPUs that so many threads can use of a set; all of the set where the number of
-/// threads is not known.
+/// Time on CPU over the time of the CPUs that could be used.
 fn busy_share(usage: &Usage, cpus: &[u32], threads: Option<u32>) -> Option<f64> {
-    let usable = threads.map_or(cpus.len(), |threads| cpus.len().min(threads as usize));
-    let available_us = usage.window_us as f64 * usable as f64;
+    let available_us = usage.window_us as f64 * usable(cpus, threads) as f64;
     (available_us > 0.0).then(|| usage.cpu_us as f64 / available_us)
+}
+
+/// How many CPUs of a set so many threads can use; all of the set where the number of threads is not known.
+fn usable(cpus: &[u32], threads: Option<u32>) -> usize {
+    threads.map_or(cpus.len(), |threads| cpus.len().min(threads as usize))
 }
 
 fn ceilings(entrants: &[EntrantFindings]) -> Vec<Ceiling> {

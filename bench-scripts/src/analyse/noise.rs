@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::intervals::{Noise, Sample};
+use super::intervals::Noise;
 use super::logs::{Blocks, Logs};
 use super::spread::{quantile, spread};
 use crate::findings::{BlockSpeed, Outlier};
@@ -24,8 +24,7 @@ pub(super) fn pairs(logs: &Logs, entrant: usize, again: usize) -> Vec<f64> {
 /// The largest difference that the 95% interval of the mean of such logarithms allows, as a logarithm; none for fewer than two.
 pub(super) fn floor(pairs: &[f64]) -> Option<f64> {
     let blocks: Blocks = (0..).zip(pairs.iter().copied()).collect();
-    let sample = Sample::of(&blocks)?;
-    let interval = Noise::learn(&[sample], 1.0)?.interval(&sample)?;
+    let interval = Noise::learn([&blocks], 1.0)?.interval(&blocks)?;
     Some(interval.low.abs().max(interval.high.abs()))
 }
 

@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::analyse;
 use super::tests::{cell, run};
-use crate::findings::{Findings, Interval, Point};
+use crate::findings::{Curve, EntrantFindings, Findings, Interval, Point};
 use crate::record::{Cell, Run};
 
 const RUNS: u64 = 1000;
@@ -26,6 +26,8 @@ struct Truth {
     drift: f64,
     /// One cell in so many is off by 30%.
     outlier_in: Option<f64>,
+    /// The noise of all cells, as a share of what is usual.
+    noise: f64,
 }
 
 const LADDER: Truth = Truth {
@@ -34,6 +36,15 @@ const LADDER: Truth = Truth {
     again: true,
     drift: 0.15,
     outlier_in: None,
+    noise: 1.0,
+};
+
+/// A virtual CPU that two neighbours share: quiet, but at times slower by a third. From a real quick run: spread of 2.5%, one
+/// ratio in eight far off.
+const TWO_SPEEDS: Truth = Truth {
+    outlier_in: Some(16.0),
+    noise: 0.45,
+    ..LADDER
 };
 
 const EQUALS: Truth = Truth {
@@ -48,7 +59,7 @@ fn spread_at(count: usize) -> f64 {
     [0.04, 0.05, 0.055, 0.06, 0.07][count]
 }
 
-fn normal(rng: &mut ChaCha8Rng) -> f64 {
+pub(super) fn normal(rng: &mut ChaCha8Rng) -> f64 {
     // Box and Muller, "A note on the generation of random normal deviates" (1958).
     let (u, v): (f64, f64) = (rng.random(), rng.random());
     (-2.0 * (1.0 - u).ln()).sqrt() * (std::f64::consts::TAU * v).cos()
@@ -71,7 +82,7 @@ fn made_run(truth: Truth, seed: u64) -> Findings {
         for (count, &connections) in COUNTS.iter().enumerate() {
             let drift = truth.drift * normal(&mut rng);
             for (label, cost) in &entrants {
-                let mut noise = spread_at(count) / 2.0_f64.sqrt() * normal(&mut rng);
+                let mut noise = truth.noise * spread_at(count) / 2.0_f64.sqrt() * normal(&mut rng);
                 if let Some(cells) = truth.outlier_in
                     && rng.random::<f64>() < 1.0 / cells
                 {
@@ -126,7 +137,7 @@ fn assert_covered(covered: [f64; 5]) {
     let mean = covered.iter().sum::<f64>() / 5.0;
     assert!((0.94..=0.97).contains(&mean), "{covered:?}");
     // Where a run's points differ in noise, the loudest may be held a little too short.
-    assert!(covered.iter().all(|c| *c >= 0.91), "{covered:?}");
+    assert!(covered.iter().all(|c| *c >= 0.90), "{covered:?}");
 }
 
 #[test]
@@ -136,6 +147,25 @@ fn intervals_of_the_cost_ratio_hold_the_truth_as_often_as_they_say() {
         let of_ratio = |point: &Point| point.intervals.cost_to_control;
         assert_covered(coverage(truth, runs, of_ratio, |cost| cost));
     }
+}
+
+#[test]
+fn cells_at_another_speed_do_not_break_intervals() {
+    let covered = coverage(TWO_SPEEDS, RUNS, |p| p.intervals.cost_to_control, |c| c);
+    assert!(covered.iter().all(|c| *c >= 0.94), "{covered:?}");
+}
+
+/// The mean noise floor of so many runs.
+fn noise_floor(truth: Truth) -> f64 {
+    let floors = (0..200).map(|seed| made_run(truth, seed).noise_floor.unwrap().cost_share);
+    floors.sum::<f64>() / 200.0
+}
+
+/// One ratio in eight is off by 30%: a mean of 25 would have an interval of ±4.5%.
+#[test]
+fn cells_at_another_speed_hardly_lift_the_noise_floor() {
+    let floor = noise_floor(TWO_SPEEDS);
+    assert!((0.018..0.026).contains(&floor), "{floor}");
 }
 
 /// Where nothing drifts, rates are best taken as they are.
@@ -198,6 +228,29 @@ fn neither_a_missing_pair_nor_outliers_make_false_claims() {
     assert!(share <= 0.05, "{share}");
 }
 
+/// Over the connections nothing changes in truth, but the machine does.
+#[test]
+fn flat_curves_have_no_knees_and_do_not_fall() {
+    let runs = RUNS / 2;
+    let (mut knees, mut falls) = (0, 0);
+    for seed in 0..runs {
+        let findings = made_run(LADDER, seed);
+        let entrants = || findings.entrants.iter();
+        let has_knee = |curve: Option<Curve>| curve.is_some_and(|c| c.knee.is_some());
+        knees += u32::from(entrants().any(|e| has_knee(e.scaling.cost)));
+        let fell = |e: &&EntrantFindings| {
+            let decline = e.decline.as_ref();
+            decline.is_some_and(|d| d.rate_change.is_below_zero())
+        };
+        falls += entrants().filter(fell).count();
+    }
+    let knees = f64::from(knees) / runs as f64;
+    assert!((0.01..=0.05).contains(&knees), "{knees}");
+    // Of 95% intervals one in forty lies below the truth as a whole.
+    let falls = falls as f64 / (runs * 6) as f64;
+    assert!((0.01..=0.04).contains(&falls), "{falls}");
+}
+
 #[test]
 fn a_difference_of_ten_percent_is_found() {
     let (mut runs, mut points) = (0, 0);
@@ -223,10 +276,7 @@ fn a_difference_of_ten_percent_is_found() {
 /// The noise floor is that of the pair, and shrinks as more of it is measured.
 #[test]
 fn the_noise_floor_is_about_what_the_pair_shows() {
-    let floors: Vec<f64> = (0..200)
-        .map(|seed| made_run(LADDER, seed).noise_floor.unwrap().cost_share)
-        .collect();
-    let mean = floors.iter().sum::<f64>() / 200.0;
+    let mean = noise_floor(LADDER);
     // 25 pairs, spread 5.6%: an interval of ±2.3% about a mean that is off by 0.9%.
     assert!((0.028..0.036).contains(&mean), "{mean}");
     assert_eq!(

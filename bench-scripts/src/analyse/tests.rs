@@ -1,6 +1,7 @@
 //! Made cells with known answers.
 
 mod certainty;
+mod decline;
 
 use super::*;
 use crate::findings::Bound;

@@ -10,7 +10,7 @@
 
 use std::cmp::Ordering;
 
-use super::intervals::{Noise, Sample};
+use super::intervals::Noise;
 use super::logs::{Blocks, Logs};
 use super::spread::spread;
 use crate::findings::{Compared, Comparison};
@@ -27,7 +27,15 @@ struct Pair {
     b: usize,
     /// b over a.
     ratios: Blocks,
-    sample: Sample,
+}
+
+impl Pair {
+    /// What the logarithms of its ratios are about; 0 where nothing is known of their noise.
+    fn mean(&self, noise: Option<Noise>) -> f64 {
+        noise
+            .and_then(|noise| noise.mean(&self.ratios))
+            .unwrap_or(0.0)
+    }
 }
 
 /// Compares the contestants, given by position and label, at each connection count.
@@ -42,45 +50,48 @@ pub(super) fn compare(
     comparable: impl Fn(usize, usize, usize) -> bool,
 ) -> Vec<Compared> {
     let pairs = pairs(logs, contestants);
-    let samples: Vec<Sample> = pairs.iter().map(|pair| pair.sample).collect();
     let independent = 2.0 / contestants.len().max(2) as f64;
-    let noise = Noise::learn(&samples, independent).or(stand_in);
+    let noise = Noise::learn(pairs.iter().map(|pair| &pair.ratios), independent).or(stand_in);
     let chances: Vec<Option<f64>> = pairs
         .iter()
         .map(|pair| {
             let (a, b) = (contestants[pair.a].0, contestants[pair.b].0);
             comparable(pair.count, a, b).then_some(())?;
-            noise?.chance_of(&pair.sample)
+            noise?.chance_of(&pair.ratios)
         })
         .collect();
     let found: Vec<bool> = pairs
         .iter()
         .zip(holm(&chances, FALSE_FINDS))
-        .map(|(pair, holds)| holds && pair.sample.mean.abs() > floor)
+        .map(|(pair, holds)| holds && pair.mean(noise).abs() > floor)
         .collect();
     (0..logs.counts())
         .map(|count| {
             let here = pairs.iter().zip(found.iter().copied());
             let here: Vec<(&Pair, bool)> = here.filter(|(pair, _)| pair.count == count).collect();
-            let mean_of =
-                |c: usize| Sample::of(logs.point(contestants[c].0, count)).map(|s| s.mean);
-            let means: Vec<Option<f64>> = (0..contestants.len()).map(mean_of).collect();
-            compared(&here, &means, noise, |c| contestants[c].1.to_owned())
+            let median_of = |c: usize| {
+                let logs = logs.point(contestants[c].0, count).values();
+                spread(logs.copied()).map(|logs| logs.median)
+            };
+            let medians: Vec<Option<f64>> = (0..contestants.len()).map(median_of).collect();
+            compared(&here, &medians, noise, |c| contestants[c].1.to_owned())
         })
         .collect()
 }
 
-/// The pairs of one connection count, each with whether it differs, and the means of all contestants there.
+/// The pairs of one connection count, each with whether it differs, and the medians of all contestants there.
 fn compared(
     pairs: &[(&Pair, bool)],
-    means: &[Option<f64>],
+    medians: &[Option<f64>],
     noise: Option<Noise>,
     label: impl Fn(usize) -> String,
 ) -> Compared {
     let differ = pairs.iter().filter(|(_, found)| *found);
     let differ: Vec<(usize, usize)> = differ.map(|(pair, _)| (pair.a, pair.b)).collect();
-    let present = (0..means.len()).filter(|&c| means[c].is_some()).collect();
-    let groups = groups(present, &differ, |c| means[c].unwrap_or(f64::INFINITY));
+    let present = (0..medians.len())
+        .filter(|&c| medians[c].is_some())
+        .collect();
+    let groups = groups(present, &differ, |c| medians[c].unwrap_or(f64::INFINITY));
     Compared {
         ties: groups
             .into_iter()
@@ -99,13 +110,12 @@ fn pairs(logs: &Logs, contestants: &[(usize, &str)]) -> Vec<Pair> {
         for b in 1..contestants.len() {
             for a in 0..b {
                 let ratios = logs.ratio(contestants[b].0, contestants[a].0, count);
-                if let Some(sample) = Sample::of(&ratios) {
+                if !ratios.is_empty() {
                     pairs.push(Pair {
                         count,
                         a,
                         b,
                         ratios,
-                        sample,
                     });
                 }
             }
@@ -121,8 +131,8 @@ fn comparison(
     label: impl Fn(usize) -> String,
 ) -> Comparison {
     let ratio = spread(pair.ratios.values().map(|log| log.exp())).map_or(1.0, |s| s.median);
-    let interval = noise.and_then(|noise| noise.interval(&pair.sample));
-    let less = if pair.sample.mean > 0.0 {
+    let interval = noise.and_then(|noise| noise.interval(&pair.ratios));
+    let less = if pair.mean(noise) > 0.0 {
         pair.a
     } else {
         pair.b
@@ -132,7 +142,7 @@ fn comparison(
         b: label(pair.b),
         ratio,
         interval: interval.map(|interval| interval.of_figure(1.0, ratio)),
-        blocks: pair.sample.blocks as u64,
+        blocks: pair.ratios.len() as u64,
         less: found.then(|| label(less)),
     }
 }

@@ -7,16 +7,16 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use super::{Bench, ESTABLISHED_BY, GivenUp, now, sockets_in_use};
-use crate::answer;
+use super::observer::{GivenUp, Observer, Subject, gone, sockets_in_use};
+use super::{ESTABLISHED_BY, now};
 use crate::check::{self, Evidence};
 use crate::interrupt::Interrupted;
-use crate::load::LoadRun;
+use crate::load::{Job, LoadGenerator, LoadRun};
 use crate::matrix::Entrant;
-use crate::observe::threads::{ProcessGroup, Sample};
+use crate::observe::threads::Sample;
 use crate::record::trace::{CountedBy, Counters, SystemCalls, Trace, TraceWindow, Traced};
 use crate::record::{self, PlannedCell, Reason, System, Validity};
-use crate::server::{self, Launch, Server};
+use crate::server::{self, Launch};
 use crate::trace::perf::Perf;
 use crate::trace::strace::Strace;
 use crate::trace::{Attached, Tool, installed};
@@ -26,6 +26,17 @@ const ATTACHED_BY: f64 = 0.6;
 
 /// How long before the load's end a tool is told to detach.
 const DETACH_MARGIN: Duration = Duration::from_millis(200);
+
+/// What all traces of a sweep have in common.
+#[derive(Clone, Copy)]
+pub struct TraceBench<'a> {
+    /// What makes the load.
+    pub generator: &'a dyn LoadGenerator,
+    /// Who looks on.
+    pub observer: Observer<'a>,
+    /// Length of each of the two loads.
+    pub duration: Duration,
+}
 
 /// What has been traced so far.
 #[derive(Default)]
@@ -46,23 +57,14 @@ struct Edge {
     client_read: Option<u64>,
 }
 
-/// A server under trace, and what is known of it.
-struct Subject<'a> {
-    server: Server,
-    processes: ProcessGroup,
-    planned: &'a PlannedCell,
-    /// Length of one whole answer, bytes.
-    response_bytes: u64,
-}
-
-impl Bench<'_> {
+impl TraceBench<'_> {
     /// Traces one entrant at one connection count. Whatever goes wrong with the server or the load makes the trace invalid,
     /// with its reason; a tool that cannot do its work is an absence.
     ///
     /// # Errors
     ///
     /// [`Interrupted`], if the user wants to stop; server and tool are ended then.
-    pub fn trace(
+    pub fn measure(
         &self,
         planned: &PlannedCell,
         entrant: &Entrant,
@@ -70,7 +72,7 @@ impl Bench<'_> {
     ) -> Result<Trace, Interrupted> {
         let started_at = now();
         let mut seen = Seen::default();
-        let reasons = match self.run_traced(planned, entrant, launch, &mut seen) {
+        let reasons = match self.run(planned, entrant, launch, &mut seen) {
             Ok(reasons) => reasons,
             Err(GivenUp::Because(reason)) => vec![reason],
             Err(GivenUp::Interrupted) => return Err(Interrupted),
@@ -85,28 +87,20 @@ impl Bench<'_> {
     }
 
     /// Both loads; gives what the cross-checks found.
-    fn run_traced(
+    fn run(
         &self,
         planned: &PlannedCell,
         entrant: &Entrant,
         launch: &Launch,
         seen: &mut Seen,
     ) -> Result<Vec<Reason>, GivenUp> {
-        let server = Server::start(launch)?;
-        let response_bytes = answer::check(entrant, self.request, server.addr)
-            .map_err(|detail| Reason::WrongResponse { detail })?;
-        let mut subject = Subject {
-            processes: server.processes(),
-            server,
-            planned,
-            response_bytes,
-        };
-        let (calls, mut reasons) = self.load_under::<Strace>(&mut subject)?;
+        let mut subject = self.observer.begin(entrant, launch)?;
+        let (calls, mut reasons) = self.load_under::<Strace>(&mut subject, planned)?;
         seen.system_calls = Some(calls.map(|(window, by_name)| SystemCalls { window, by_name }));
-        let (events, more) = self.load_under::<Perf>(&mut subject)?;
+        let (events, more) = self.load_under::<Perf>(&mut subject, planned)?;
         seen.counters = Some(events.map(|(window, events)| Counters { window, events }));
         reasons.extend(more);
-        subject.server.stop()?;
+        subject.stop()?;
         Ok(reasons)
     }
 
@@ -114,22 +108,24 @@ impl Bench<'_> {
     fn load_under<T: Tool>(
         &self,
         subject: &mut Subject,
+        planned: &PlannedCell,
     ) -> Result<(Counted<T>, Vec<Reason>), GivenUp> {
         if let Err(absence) = installed::<T>() {
             return Ok((Traced::Absent(absence), Vec::new()));
         }
-        let Subject {
-            server,
-            processes,
-            planned,
-            response_bytes,
-        } = subject;
+        let observer = &self.observer;
         let sockets_before = sockets_in_use();
-        let ((established, counted), load) =
-            self.load(server, planned, |server, run, before| {
-                self.count::<T>(server, processes, planned, *response_bytes, run, before)
-            })?;
-        self.settle(server, sockets_before)?;
+        let job = Job {
+            addr: subject.server.addr,
+            request: observer.request.clone(),
+            connections: planned.connections,
+            duration: self.duration,
+        };
+        let count = |subject: &mut Subject, run: &mut dyn LoadRun, before| {
+            self.count::<T>(subject, planned, run, before)
+        };
+        let ((established, counted), load) = observer.load(self.generator, &job, subject, count)?;
+        observer.settle(&mut subject.server, sockets_before)?;
         let usage = match &counted {
             Traced::Counted((window, _)) => window.usage,
             Traced::Absent(_) => record::Usage::default(),
@@ -137,7 +133,7 @@ impl Bench<'_> {
         let mut reasons = check::reasons(&Evidence {
             planned,
             wanted_us: u64::try_from(self.duration.as_micros()).unwrap_or(u64::MAX),
-            response_bytes: *response_bytes,
+            response_bytes: subject.response_bytes,
             warmup: None,
             load: &load,
             own_requests: 1,
@@ -161,48 +157,47 @@ impl Bench<'_> {
     /// showed, too.
     fn count<T: Tool>(
         &self,
-        server: &mut Server,
-        processes: &ProcessGroup,
+        subject: &mut Subject,
         planned: &PlannedCell,
-        response_bytes: u64,
         run: &mut dyn LoadRun,
         sockets_before: u64,
     ) -> Result<(u32, Counted<T>), GivenUp> {
         let begin = Instant::now();
         let by = |share| begin + self.duration.mul_f64(share);
-        let by_then = by(ESTABLISHED_BY);
-        let (established, _) = self.all_accepted(server, run, planned, sockets_before, by_then)?;
-        let tool = Attached::<T>::to(processes.pids(), by(ATTACHED_BY), self.interrupt)?;
+        let (observer, connections) = (&self.observer, planned.connections);
+        let (server, open_by) = (&mut subject.server, by(ESTABLISHED_BY));
+        let established =
+            observer.await_connections(server, run, connections, sockets_before, open_by)?;
+        observer.accepted(server, run, connections, open_by)?;
+        let pids = subject.processes.pids();
+        let tool = Attached::<T>::to(pids, by(ATTACHED_BY), observer.interrupt)?;
         let tool = match tool {
             Ok(tool) => tool,
             Err(absence) => return Ok((established, Traced::Absent(absence))),
         };
-        let first = self.trace_edge(server, processes, run)?;
-        self.watch_until(begin + self.duration - DETACH_MARGIN, server, run)?;
-        let last = self.trace_edge(server, processes, run)?;
+        let first = self.edge(subject, run)?;
+        let end = begin + self.duration.saturating_sub(DETACH_MARGIN);
+        observer.wait_until(end, &mut subject.server, run)?;
+        let last = self.edge(subject, run)?;
         let counted = match tool.detach() {
-            Ok(counts) => Traced::Counted((between(&first, &last, response_bytes), counts)),
+            Ok(counts) => Traced::Counted((between(&first, &last, subject.response_bytes), counts)),
             Err(absence) => Traced::Absent(absence),
         };
         Ok((established, counted))
     }
 
-    fn trace_edge(
-        &self,
-        server: &mut Server,
-        processes: &ProcessGroup,
-        run: &mut dyn LoadRun,
-    ) -> Result<Edge, GivenUp> {
-        let counters = self.counters(server, run)?;
+    fn edge(&self, subject: &mut Subject, run: &mut dyn LoadRun) -> Result<Edge, GivenUp> {
+        let server = &mut subject.server;
+        let counters = self.observer.counters(server, run)?;
         let client_read = match &counters {
             Some(_) => None,
-            None => Some(bytes_read(run.pid()).map_err(|detail| self.gone(server, run, detail))?),
+            None => Some(bytes_read(run.pid()).map_err(|detail| gone(server, run, detail))?),
         };
-        let usage = processes.sample();
+        let usage = subject.processes.sample();
         Ok(Edge {
             at: Instant::now(),
             counters,
-            usage: usage.map_err(|error| self.gone(server, run, error.to_string()))?,
+            usage: usage.map_err(|error| gone(server, run, error.to_string()))?,
             client_read,
         })
     }

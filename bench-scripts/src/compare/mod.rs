@@ -16,12 +16,13 @@ use anyhow::bail;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::analyse::control_of;
+use crate::analyse::{Distance, control_of};
 use crate::difference::{self, Difference};
 use crate::holm::holm;
 use crate::matrix::Entrant;
-use crate::record::{Cell, Cost, SCHEMA_VERSION};
+use crate::record::{Cell, SCHEMA_VERSION};
 use crate::report::Record;
+use crate::robust::Scale;
 use statistics::{Sample, Welch};
 
 pub use guard::{FailOn, Judgement};
@@ -155,10 +156,44 @@ pub fn compare(before: (&Path, &Record), after: (&Path, &Record)) -> anyhow::Res
             difference::in_words(&difference::between_matrices(&b.matrix, &a.matrix))
         );
     }
-    let blocks = (Blocks::of(before.1), Blocks::of(after.1));
-    let mut entrants: Vec<_> = entrants
+    let (before_entrants, after_entrants): (Vec<_>, Vec<_>) = entrants.into_iter().unzip();
+    let sides = [
+        (Blocks::of(before.1), before_entrants.as_slice()),
+        (Blocks::of(after.1), after_entrants.as_slice()),
+    ];
+    let changes = |figure: Figure| {
+        let [before, after] = sides
+            .each_ref()
+            .map(|(blocks, entrants)| blocks.lines(entrants, &counts, figure).into_iter());
+        before.zip(after).map(|(before, after)| {
+            let lines = before.iter().zip(&after);
+            lines
+                .map(|(before, after)| change(before, after))
+                .collect::<Vec<_>>()
+        })
+    };
+    let costs = changes(Distance::total_cost);
+    let rates = changes(|_, cell| cell.requests_per_minute());
+    let all = (counts.len() > 1).then_some(None);
+    let names: Vec<Option<u32>> = all
         .into_iter()
-        .map(|(b, a)| entrant_changes(&blocks, (b, a), &counts))
+        .chain(counts.iter().copied().map(Some))
+        .collect();
+    let mut entrants: Vec<_> = before_entrants
+        .iter()
+        .zip(costs.zip(rates))
+        .map(|(entrant, (costs, rates))| EntrantChanges {
+            label: entrant.label.clone(),
+            lines: names
+                .iter()
+                .zip(costs.into_iter().zip(rates))
+                .map(|(&connections_asked, (cost, rate))| Line {
+                    connections_asked,
+                    cost,
+                    rate,
+                })
+                .collect(),
+        })
         .collect();
     judge(&mut entrants, |line| &mut line.cost, Better::Lower);
     judge(&mut entrants, |line| &mut line.rate, Better::Higher);
@@ -190,12 +225,13 @@ fn common_entrants<'a>(
     })
 }
 
-/// What is measured of a cell.
-type Figure = fn(&Cell) -> Option<f64>;
+/// What is measured of a cell, corrected to its run's usual distance of CPUs.
+type Figure = fn(&Distance, &Cell) -> Option<f64>;
 
 /// A run's valid cells by entrant, connections asked for, and block.
 struct Blocks<'a> {
     record: &'a Record,
+    distance: Distance,
     cells: HashMap<(&'a str, u32, u32), &'a Cell>,
 }
 
@@ -215,13 +251,14 @@ impl<'a> Blocks<'a> {
         };
         Self {
             record,
+            distance: Distance::learn(&record.cells),
             cells: valid.map(|cell| (key(cell), cell)).collect(),
         }
     }
 
     fn figure(&self, entrant: &str, connections: u32, block: u32, figure: Figure) -> Option<f64> {
         let cell = self.cells.get(&(entrant, connections, block))?;
-        figure(cell).filter(|value| *value > 0.0)
+        figure(&self.distance, cell).filter(|value| *value > 0.0)
     }
 
     /// An entrant at one count: the blocks where it and its control are valid.
@@ -238,6 +275,37 @@ impl<'a> Blocks<'a> {
             .filter_map(ratio)
             .collect()
     }
+
+    /// The lines of several entrants: over all counts, if there are several, and at each of them. A block that is far off counts
+    /// only so far.
+    fn lines(&self, entrants: &[&Entrant], counts: &[u32], figure: Figure) -> Vec<Vec<LogRatios>> {
+        let each = |entrant: &&Entrant| -> Vec<LogRatios> {
+            let at = |count: &u32| self.at(entrant, *count, figure);
+            counts.iter().map(at).collect()
+        };
+        let mut each: Vec<_> = entrants.iter().map(each).collect();
+        let mut over_all: Vec<_> = each.iter().map(|at_each| over_all(at_each)).collect();
+        bound(each.iter_mut().flatten().collect());
+        bound(over_all.iter_mut().collect());
+        if counts.len() > 1 {
+            for (at_each, over_all) in each.iter_mut().zip(over_all) {
+                at_each.insert(0, over_all);
+            }
+        }
+        each
+    }
+}
+
+/// Bounds how much a value far off the others of its line counts, by what is usual of these lines.
+fn bound(lines: Vec<&mut LogRatios>) {
+    let values = |line: &LogRatios| line.values().copied().collect::<Vec<_>>();
+    let scale = Scale::of(&lines.iter().map(|line| values(line)).collect::<Vec<_>>());
+    for line in lines {
+        let pseudo_values = scale.pseudo_values(&values(line));
+        for (ratio, pseudo_value) in line.values_mut().zip(pseudo_values) {
+            *ratio = pseudo_value;
+        }
+    }
 }
 
 /// The mean over counts, in the blocks that lack none of them: another mixture of counts would be another mean.
@@ -251,44 +319,6 @@ fn over_all(at_each: &[LogRatios]) -> LogRatios {
         Some((*block, sum / at_each.len() as f64))
     };
     first.iter().filter_map(mean).collect()
-}
-
-fn entrant_changes(
-    blocks: &(Blocks, Blocks),
-    (before, after): (&Entrant, &Entrant),
-    counts: &[u32],
-) -> EntrantChanges {
-    let of = |figure: Figure| {
-        let each = |blocks: &Blocks, entrant: &Entrant| -> Vec<LogRatios> {
-            let at = |count: &u32| blocks.at(entrant, *count, figure);
-            counts.iter().map(at).collect()
-        };
-        let (before, after) = (each(&blocks.0, before), each(&blocks.1, after));
-        let mut changes: Vec<_> = before
-            .iter()
-            .zip(&after)
-            .map(|(b, a)| change(b, a))
-            .collect();
-        if counts.len() > 1 {
-            changes.insert(0, change(&over_all(&before), &over_all(&after)));
-        }
-        changes
-    };
-    let costs = of(|cell| cell.cost().map(Cost::total_us));
-    let rates = of(Cell::requests_per_minute);
-    let all = (counts.len() > 1).then_some(None);
-    let names = all.into_iter().chain(counts.iter().copied().map(Some));
-    EntrantChanges {
-        label: before.label.clone(),
-        lines: names
-            .zip(costs.into_iter().zip(rates))
-            .map(|(connections_asked, (cost, rate))| Line {
-                connections_asked,
-                cost,
-                rate,
-            })
-            .collect(),
-    }
 }
 
 /// The change of a ratio, not yet judged.

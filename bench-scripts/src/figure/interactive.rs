@@ -1,19 +1,21 @@
 //! Curves that a reader can zoom and point at, by plotly.js, offline.
 
 use plotly::common::{
-    DashType, ErrorData, ErrorType, Font, Line, Marker as PlotlyMarker, MarkerSymbol, Mode,
-    Orientation, TickMode, Title,
+    DashType, ErrorData, ErrorType, Fill, Font, HoverInfo, Line, Marker as PlotlyMarker,
+    MarkerSymbol, Mode, TickMode, Title,
 };
-use plotly::configuration::DisplayModeBar;
-use plotly::layout::{Axis as PlotlyAxis, AxisRange, AxisType, HoverMode, Legend, Margin};
-use plotly::{Configuration, Layout, Plot, Scatter};
+use plotly::layout::{Axis as PlotlyAxis, AxisRange, AxisType, HoverMode, Margin};
+use plotly::{Layout, Plot, Scatter};
 
-use super::palette::{Dash, Marker, Rgb};
+use super::palette::{Dash, Marker, Rgb, Style};
 use super::scale::Scale;
 use super::{Axis, Curves, PlotPoint, Series};
 use crate::quantity::Quantity;
 
-/// The `<script>` element with plotly.js itself, which every fragment needs before it. Once per page.
+/// How much of a line's colour the band around it has, 0 to 1.
+const BAND_OPACITY: f64 = 0.16;
+
+/// The `<script>` element with plotly.js itself. Once per page.
 ///
 /// plotly's crate gives it together with MathJax, which no figure of ours uses and which is left out.
 #[must_use]
@@ -26,37 +28,71 @@ pub fn library() -> String {
     scripts[..end + end_tag.len()].to_owned()
 }
 
-/// A `<div>` with the given id and the `<script>` that draws the curves into it.
+/// What plotly.js draws the curves from, as JSON: `data`, a band and a line for each series, and `layout`.
 ///
-/// Left to the page are the colours of text, grid and background, since it knows whether it is light or dark, and the
-/// title of the vertical axis, which is easier to read above it.
+/// A trace's `legendgroup` is what a reader toggles it by: the label of the entrant among `looks` that has the series'
+/// looks, which are the same in all figures of a run; without one, the series' own label.
+///
+/// Left to the page are the colours of text, grid and background and of pale points, since it knows whether it is light or dark, the
+/// legend, and the title of the vertical axis, which is easier to read above it.
 #[must_use]
-pub fn fragment(curves: &Curves, id: &str) -> String {
+pub fn chart(curves: &Curves, looks: &[(&str, Style)]) -> String {
+    let group = |series: &Series| {
+        let known = looks.iter().find(|(_, style)| *style == series.style);
+        known.map_or(series.label.clone(), |(label, _)| (*label).to_owned())
+    };
     let mut plot = Plot::new();
     for series in &curves.series {
-        plot.add_trace(line(series, curves.y.quantity));
+        plot.add_trace(band(series, &group(series)));
+    }
+    for series in &curves.series {
+        plot.add_trace(line(series, &group(series), curves.y.quantity));
         if !series.invalid.is_empty() {
-            plot.add_trace(invalid_points(series));
+            plot.add_trace(invalid_points(series, &group(series)));
         }
     }
     plot.set_layout(layout(curves));
-    plot.set_configuration(
-        Configuration::new()
-            .responsive(true)
-            .display_logo(false)
-            .display_mode_bar(DisplayModeBar::False),
-    );
-    plot.to_inline_html(Some(id))
+    plot.to_json()
 }
 
-fn line(series: &Series, quantity: Quantity) -> Box<Scatter<f64, Option<f64>>> {
+/// The area between the lower and the upper ends of a line's points.
+fn band(series: &Series, group: &str) -> Box<Scatter<f64, Option<f64>>> {
+    let (mut x, mut y) = (Vec::new(), Vec::new());
+    for stretch in series.stretches.iter().filter(|points| points.len() > 1) {
+        let ends = stretch.iter().map(|point| (point.x, Some(point.high)));
+        let back = stretch.iter().rev().map(|point| (point.x, Some(point.low)));
+        let gap = stretch.first().map(|point| (point.x, None));
+        for (place, end) in ends.chain(back).chain(gap) {
+            x.push(place);
+            y.push(end);
+        }
+    }
+    let Rgb(red, green, blue) = series.style.colour;
+    Scatter::new(x, y)
+        .name(&series.label)
+        .legend_group(group)
+        .mode(Mode::Lines)
+        .line(Line::new().width(0.0))
+        .fill(Fill::ToSelf)
+        .fill_color(format!("rgba({red},{green},{blue},{BAND_OPACITY})"))
+        .hover_info(HoverInfo::Skip)
+}
+
+fn line(series: &Series, group: &str, quantity: Quantity) -> Box<Scatter<f64, Option<f64>>> {
     let mut line = LineData::default();
     for stretch in &series.stretches {
         if let (false, Some(first)) = (line.x.is_empty(), stretch.first()) {
             line.push_gap(first.x, series.style.colour);
         }
         for point in stretch {
-            line.push(point, quantity, series.style.colour);
+            line.push(point, series, quantity);
+            // A band needs two points: a point alone has whiskers.
+            let (above, below) = match stretch.len() {
+                1 => (point.high - point.y, point.y - point.low),
+                _ => (0.0, 0.0),
+            };
+            line.above.push(above);
+            line.below.push(below);
         }
     }
     let whiskers = ErrorData::new(ErrorType::Data)
@@ -67,7 +103,7 @@ fn line(series: &Series, quantity: Quantity) -> Box<Scatter<f64, Option<f64>>> {
         .width(3);
     Scatter::new(line.x, line.y)
         .name(&series.label)
-        .legend_group(&series.label)
+        .legend_group(group)
         .mode(Mode::LinesMarkers)
         .line(
             Line::new()
@@ -82,9 +118,10 @@ fn line(series: &Series, quantity: Quantity) -> Box<Scatter<f64, Option<f64>>> {
                 .symbol(symbol(series.style.marker)),
         )
         .error_y(whiskers)
-        .text_array(line.text)
+        .text_array(line.hover)
+        .custom_data(line.values)
         .connect_gaps(false)
-        .hover_template(format!("<b>{}</b>  %{{text}}<extra></extra>", series.label))
+        .hover_template("%{text}<extra></extra>")
 }
 
 /// A line's points in the columns that plotly wants; a gap is a point without y.
@@ -94,18 +131,21 @@ struct LineData {
     y: Vec<Option<f64>>,
     above: Vec<f64>,
     below: Vec<f64>,
-    text: Vec<String>,
+    /// What the point says, for readers who do not see it.
+    values: Vec<String>,
+    /// The same as a line of the hover box.
+    hover: Vec<String>,
     colours: Vec<String>,
 }
 
 impl LineData {
-    fn push(&mut self, point: &PlotPoint, quantity: Quantity, colour: Rgb) {
-        self.colours.push(point.colour(colour).css());
+    fn push(&mut self, point: &PlotPoint, series: &Series, quantity: Quantity) {
+        let value = range_in_words(point, quantity);
+        self.colours.push(point.colour(series.style.colour).css());
         self.x.push(point.x);
         self.y.push(Some(point.y));
-        self.above.push(point.high - point.y);
-        self.below.push(point.y - point.low);
-        self.text.push(range_in_words(point, quantity));
+        self.hover.push(hover_line(&series.label, &value));
+        self.values.push(value);
     }
 
     fn push_gap(&mut self, x: f64, colour: Rgb) {
@@ -113,30 +153,38 @@ impl LineData {
         self.y.push(None);
         self.above.push(0.0);
         self.below.push(0.0);
-        self.text.push(String::new());
+        self.values.push(String::new());
+        self.hover.push(String::new());
         self.colours.push(colour.css());
     }
 }
 
-fn invalid_points(series: &Series) -> Box<Scatter<f64, f64>> {
-    Scatter::new(
-        series.invalid.iter().map(|(x, _)| *x).collect(),
-        series.invalid.iter().map(|(_, y)| *y).collect(),
-    )
-    .name(format!("{}, invalid", series.label))
-    .legend_group(&series.label)
-    .show_legend(false)
-    .mode(Mode::Markers)
-    .marker(
-        PlotlyMarker::new()
-            .size(10)
-            .color(series.style.colour.css())
-            .symbol(hollow_symbol(series.style.marker)),
-    )
-    .hover_template(format!(
-        "<b>{}</b>  invalid cell, in no median<extra></extra>",
-        series.label
-    ))
+fn invalid_points(series: &Series, group: &str) -> Box<Scatter<f64, f64>> {
+    let (x, y) = series.invalid.iter().copied().unzip();
+    Scatter::new(x, y)
+        .name(&series.label)
+        .legend_group(group)
+        .mode(Mode::Markers)
+        .marker(
+            PlotlyMarker::new()
+                .size(10)
+                .color(series.style.colour.css())
+                .symbol(hollow_symbol(series.style.marker)),
+        )
+        .text_array(vec![
+            hover_line(&series.label, "invalid cell, in no median");
+            series.invalid.len()
+        ])
+        .hover_template("%{text}<extra></extra>")
+}
+
+/// plotly.js reads its texts as HTML; a label is foreign text.
+fn hover_line(label: &str, value: &str) -> String {
+    let label = label
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;");
+    format!("<b>{label}</b>  {value}")
 }
 
 fn range_in_words(point: &PlotPoint, quantity: Quantity) -> String {
@@ -156,12 +204,13 @@ fn layout(curves: &Curves) -> Layout {
         .paper_background_color("rgba(0,0,0,0)")
         .plot_background_color("rgba(0,0,0,0)")
         .hover_mode(HoverMode::XUnified)
+        .show_legend(false)
         .margin(Margin::new().left(56).right(16).top(8).bottom(48))
-        .legend(Legend::new().orientation(Orientation::Horizontal).y(-0.24))
         .x_axis(
             axis(&curves.x)
                 .title(Title::with_text(&curves.x.title).font(Font::new().size(13)))
-                .show_grid(false),
+                .show_grid(false)
+                .zero_line(false),
         )
         .y_axis(axis(&curves.y).auto_margin(true).zero_line(false))
 }

@@ -1,4 +1,4 @@
-//! What figures show of a point: rate, cost, latency.
+//! What figures show of a point: rate, cost, latency, memory.
 
 use super::scale::Scale;
 use super::{Axis, Tick};
@@ -44,7 +44,7 @@ pub(super) const COST: Measure = Measure {
     around: Around::Interval(|point| point.intervals.cost_us),
     of_client: |_| false,
     of_invalid: |cell| cell.cost_us,
-    quantity: Quantity::Micros,
+    quantity: Quantity::Cost,
 };
 
 pub(super) const P50: Measure = Measure {
@@ -63,6 +63,15 @@ pub(super) const P99: Measure = Measure {
     of_client: |_| false,
     of_invalid: |cell| cell.latency_p99_us,
     quantity: Quantity::Micros,
+};
+
+pub(super) const RSS: Measure = Measure {
+    axis: "resident memory of the server under load",
+    of_point: |point| Some(point.resources?.rss_bytes),
+    around: Around::Range,
+    of_client: |_| false,
+    of_invalid: |cell| cell.rss_bytes,
+    quantity: Quantity::Bytes,
 };
 
 impl Measure {
@@ -93,17 +102,28 @@ impl Measure {
 
     /// From zero to beyond the largest value that is drawn.
     pub(super) fn scale_from_zero(&self, findings: &Findings) -> Scale {
-        Scale::from_zero(self.values(findings).fold(0.0, f64::max))
+        self.scale_up_to(self.values(findings).fold(0.0, f64::max))
+    }
+
+    /// From zero to a round value at or above `max`.
+    pub(super) fn scale_up_to(&self, max: f64) -> Scale {
+        let unit = self.quantity.round_unit(max);
+        Scale::from_zero(max / unit).times(unit)
     }
 
     /// An axis for its values.
     pub(super) fn axis(&self, scale: Scale) -> Axis {
-        let ticks = scale.round_ticks().into_iter();
+        let unit = match scale {
+            Scale::Linear { max, .. } => self.quantity.round_unit(max),
+            Scale::Log { .. } => 1.0,
+        };
+        let ticks = scale.times(1.0 / unit).round_ticks().into_iter();
         Axis {
             title: self.axis.to_owned(),
             quantity: self.quantity,
             scale,
             ticks: ticks
+                .map(|tick| tick * unit)
                 .map(|value| Tick {
                     value,
                     label: quantity::without_idle_zeros(&self.quantity.write(value)),

@@ -3,6 +3,8 @@
 //! [`pictures`] makes figures from findings; [`svg`] draws them, [`png`] makes pixels of the drawing, and
 //! [`interactive`] makes curves of them that a reader can zoom and point at. What a figure says is decided once, here.
 
+mod decline;
+mod fixed_rates;
 pub mod interactive;
 mod measure;
 pub mod palette;
@@ -11,7 +13,7 @@ pub mod png;
 pub mod scale;
 pub mod svg;
 
-use palette::{PALE, Rgb, Style};
+use palette::{Fill, PALE, Rgb, Style};
 use scale::Scale;
 
 use crate::quantity::Quantity;
@@ -43,7 +45,7 @@ pub struct Panel {
 /// The content of a panel.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Plot {
-    /// Lines over connection counts.
+    /// Lines.
     Curves(Curves),
     /// A bar per entrant.
     Bars(Bars),
@@ -98,7 +100,7 @@ pub struct Series {
 /// A median over rounds, with its 95% interval or its range, as the figure's subtitle says.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlotPoint {
-    /// Connections.
+    /// Where on the horizontal axis.
     pub x: f64,
     /// The median.
     pub y: f64,
@@ -115,10 +117,19 @@ pub struct PlotPoint {
 pub struct Bars {
     /// The axis along the bars.
     pub axis: Axis,
-    /// Names of the parts that are stacked, from the axis outwards; empty where a bar is one piece.
-    pub parts: Vec<&'static str>,
+    /// The parts that are stacked, from the axis outwards; empty where a bar is one piece.
+    pub parts: Vec<BarPart>,
     /// The bars, from the bottom of the ladder to its top.
     pub rows: Vec<Bar>,
+}
+
+/// A part of every bar.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BarPart {
+    /// What it is.
+    pub name: &'static str,
+    /// How it looks.
+    pub fill: Fill,
 }
 
 /// One bar.
@@ -161,6 +172,16 @@ impl Series {
     /// Its points, whichever stretch they are in.
     pub fn points(&self) -> impl Iterator<Item = &PlotPoint> {
         self.stretches.iter().flatten()
+    }
+}
+
+impl Bars {
+    /// How a part looks, by its position.
+    #[must_use]
+    pub fn fill(&self, part: usize) -> Fill {
+        self.parts
+            .get(part)
+            .map_or(Fill::OfBar { white: 0.0 }, |part| part.fill)
     }
 }
 

@@ -4,6 +4,8 @@
 //! vision deficiencies can tell apart. Left out are their yellow, too pale for a line on white, and their black, which a dark
 //! page swallows.
 
+use crate::findings::Part;
+
 /// A colour.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Rgb(pub u8, pub u8, pub u8);
@@ -36,6 +38,20 @@ pub struct Style {
 
 /// Share of white in what is drawn pale.
 pub const PALE: f64 = 0.6;
+
+/// What a part of a bar is filled with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Fill {
+    /// The bar's own colour.
+    OfBar {
+        /// Share of white in it, 0 to 1.
+        white: f64,
+    },
+    /// A colour that means the same in every bar.
+    Plain(Rgb),
+    /// Stripes of such a colour: time in which nothing ran.
+    Striped(Rgb),
+}
 
 /// Shape of a point.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -81,6 +97,21 @@ const MARKERS: [Marker; 5] = [
 ];
 
 const CONTROL_COLOUR: Rgb = Rgb(0x76, 0x76, 0x76);
+
+/// Of a part of a request's time: a hue for each side, stripes where it waits.
+#[must_use]
+pub fn part(part: Part) -> Fill {
+    let [blue, orange, .., sky] = COLOURS;
+    match part {
+        Part::ServerUser => Fill::Plain(blue),
+        Part::ServerKernel => Fill::Plain(sky),
+        Part::ServerWaiting => Fill::Striped(blue),
+        Part::Client => Fill::Plain(orange),
+        Part::ClientWaiting => Fill::Striped(orange),
+        Part::Others => Fill::Plain(CONTROL_COLOUR),
+        Part::Idle => Fill::Striped(CONTROL_COLOUR),
+    }
+}
 
 /// Of a variant of a contestant, both counted from 0: a rung keeps its colour, its variants differ in line and marker.
 /// Colours return after six rungs, with other markers.

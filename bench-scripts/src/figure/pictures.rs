@@ -1,9 +1,14 @@
-//! The figures of a run: requests per minute, cost per request, latency.
+//! The figures of a run: requests per minute, cost per request, latency, memory, the decline taken apart, latency at fixed
+//! rates.
 
-use super::measure::{COST, Measure, P50, P99, RATE};
-use super::palette::{self, Style};
+use super::decline;
+use super::fixed_rates;
+use super::measure::{COST, Measure, P50, P99, RATE, RSS};
+use super::palette::{self, Fill, Style};
 use super::scale::Scale;
-use super::{Axis, Bar, BarValue, Bars, Curves, Figure, Panel, Plot, PlotPoint, Series, Tick};
+use super::{
+    Axis, Bar, BarPart, BarValue, Bars, Curves, Figure, Panel, Plot, PlotPoint, Series, Tick,
+};
 use crate::findings::{EntrantFindings, Findings, Point, Role};
 use crate::quantity::{self, Quantity};
 use crate::record::Run;
@@ -14,11 +19,15 @@ const NAMED_INVALID_POINTS: usize = 3;
 /// Every figure of a run, in the order in which reports show them.
 #[must_use]
 pub fn all(run: &Run, findings: &Findings) -> Vec<Figure> {
-    vec![
+    let mut figures = vec![
         requests_per_minute(run, findings),
         cost_per_request(run, findings),
         latency(run, findings),
-    ]
+        memory(run, findings),
+    ];
+    figures.extend(decline::figure(run, findings));
+    figures.extend(fixed_rates::figure(run, findings));
+    figures
 }
 
 fn requests_per_minute(run: &Run, findings: &Findings) -> Figure {
@@ -102,6 +111,28 @@ fn latency(run: &Run, findings: &Findings) -> Figure {
     }
 }
 
+fn memory(run: &Run, findings: &Findings) -> Figure {
+    Figure {
+        name: "memory",
+        title: "Memory".to_owned(),
+        subtitle: subtitle(
+            run,
+            "range",
+            "resident set of the server at the end of the window",
+        ),
+        panels: vec![Panel {
+            heading: heading_of_counts(findings),
+            plot: if is_curve(findings) {
+                let scale = RSS.scale_from_zero(findings);
+                Plot::Curves(curves(findings, &RSS, scale, "floor"))
+            } else {
+                Plot::Bars(plain_bars(findings, &RSS, "floor"))
+            },
+        }],
+        notes: notes(findings),
+    }
+}
+
 /// Curves need two connection counts; with one there are bars.
 fn is_curve(findings: &Findings) -> bool {
     findings.connection_counts().len() > 1
@@ -134,12 +165,26 @@ fn subtitle(run: &Run, around: &str, reading: &str) -> String {
     )
 }
 
+/// The label and the looks of each entrant, from the bottom of the ladder to its top.
+#[must_use]
+pub fn looks(findings: &Findings) -> Vec<(&str, Style)> {
+    let styled = styled(findings).into_iter();
+    styled
+        .map(|(entrant, style)| (entrant.label.as_str(), style))
+        .collect()
+}
+
+pub(super) fn styled(findings: &Findings) -> Vec<(&EntrantFindings, Style)> {
+    looks_of(&findings.entrants.iter().collect::<Vec<_>>())
+}
+
 /// Entrants with their looks: the entrants of one program share a colour.
-fn styled(findings: &Findings) -> Vec<(&EntrantFindings, Style)> {
+#[must_use]
+pub fn looks_of<'a>(entrants: &[&'a EntrantFindings]) -> Vec<(&'a EntrantFindings, Style)> {
     let mut controls = 0;
     let mut rungs: Vec<(&str, usize)> = Vec::new();
-    let mut looks = Vec::with_capacity(findings.entrants.len());
-    for entrant in &findings.entrants {
+    let mut looks = Vec::with_capacity(entrants.len());
+    for &entrant in entrants {
         let style = if entrant.role == Role::Control {
             controls += 1;
             palette::control(controls - 1)
@@ -204,10 +249,15 @@ fn stretches(entrant: &EntrantFindings, measure: &Measure) -> Vec<Vec<PlotPoint>
             pale: (measure.of_client)(point),
         })
     };
-    entrant
-        .points
-        .chunk_by(|a, b| value(a).is_some() == value(b).is_some())
-        .map(|stretch| stretch.iter().filter_map(value).collect::<Vec<_>>())
+    unbroken(entrant.points.iter().map(value))
+}
+
+/// Points in unbroken stretches, cut where there is none.
+pub(super) fn unbroken(points: impl Iterator<Item = Option<PlotPoint>>) -> Vec<Vec<PlotPoint>> {
+    let points: Vec<Option<PlotPoint>> = points.collect();
+    points
+        .split(Option::is_none)
+        .map(|stretch| stretch.iter().copied().flatten().collect::<Vec<_>>())
         .filter(|stretch| !stretch.is_empty())
         .collect()
 }
@@ -237,7 +287,16 @@ fn connections_axis(findings: &Findings) -> Axis {
 /// Cost at the lowest connection count: system below, user on top of it.
 fn ladder(findings: &Findings) -> Bars {
     Bars {
-        parts: vec!["system", "user"],
+        parts: vec![
+            BarPart {
+                name: "system",
+                fill: Fill::OfBar { white: 0.0 },
+            },
+            BarPart {
+                name: "user",
+                fill: Fill::OfBar { white: 0.55 },
+            },
+        ],
         ..bars(findings, &COST, "floor", ladder_value)
     }
 }
@@ -256,7 +315,7 @@ fn ladder_value(point: &Point) -> Option<BarValue> {
         parts: vec![total * system_share, total * (1.0 - system_share)],
         low,
         high,
-        text: quantity::micros(total),
+        text: COST.quantity.write(total),
         remark: point
             .cost_to_control
             .map(|ratio| format!("× {:.2}", ratio.median)),
@@ -305,32 +364,33 @@ fn bars(
         })
         .fold(0.0, f64::max);
     Bars {
-        axis: measure.axis(Scale::from_zero(longest)),
+        axis: measure.axis(measure.scale_up_to(longest)),
         parts: Vec::new(),
         rows,
     }
 }
 
-fn notes(findings: &Findings) -> Vec<String> {
-    let total = findings.invalid_cells().count();
-    let mut notes: Vec<String> = findings
-        .invalid_cells()
-        .take(NAMED_INVALID_POINTS)
-        .map(|(label, point, cell)| {
-            let reasons: Vec<String> = cell.reasons.iter().map(ToString::to_string).collect();
-            format!(
-                "○ invalid, enters no median: {label} at {} connections, round {}: {}",
-                quantity::whole(u64::from(point.connections)),
-                cell.block + 1,
-                reasons.join("; ")
-            )
-        })
+pub(super) fn notes(findings: &Findings) -> Vec<String> {
+    named(findings.invalid_cells().map(|(label, point, cell)| {
+        let reasons: Vec<String> = cell.reasons.iter().map(ToString::to_string).collect();
+        format!(
+            "{label} at {} connections, round {}: {}",
+            quantity::whole(u64::from(point.connections)),
+            cell.block + 1,
+            reasons.join("; ")
+        )
+    }))
+}
+
+/// Names the first few of the hollow points, each of which is described in a line.
+pub(super) fn named(invalid: impl Iterator<Item = String>) -> Vec<String> {
+    let mut notes: Vec<String> = invalid
+        .map(|text| format!("○ invalid, enters no median: {text}"))
         .collect();
-    if total > NAMED_INVALID_POINTS {
-        notes.push(format!(
-            "○ and {} more, named in the report",
-            total - NAMED_INVALID_POINTS
-        ));
+    let more = notes.len().saturating_sub(NAMED_INVALID_POINTS);
+    if more > 0 {
+        notes.truncate(NAMED_INVALID_POINTS);
+        notes.push(format!("○ and {more} more, named in the report"));
     }
     notes
 }

@@ -77,6 +77,21 @@ impl Scale {
         }
     }
 
+    /// The same axis in a unit that is `1 / factor` of this one.
+    #[must_use]
+    pub fn times(self, factor: f64) -> Self {
+        match self {
+            Self::Linear { min, max } => Self::Linear {
+                min: min * factor,
+                max: max * factor,
+            },
+            Self::Log { min, max } => Self::Log {
+                min: min * factor,
+                max: max * factor,
+            },
+        }
+    }
+
     /// Where a value lies on the axis, 0 at its start to 1 at its end. Values beyond the ends lie beyond.
     #[must_use]
     pub fn position(self, value: f64) -> f64 {

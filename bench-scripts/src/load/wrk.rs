@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
 use serde::Deserialize;
 
-use super::{Job, LoadError, LoadGenerator, LoadRun};
+use super::{Job, LoadError, LoadGenerator, LoadRun, await_end, first_line};
 use crate::interrupt::Interrupt;
 use crate::ladder;
 use crate::memory_file::MemoryFile;
@@ -113,9 +114,9 @@ impl Wrk {
             // wrk divides this by its threads and drops the remainder: the plan has rounded it already.
             "--connections".into(),
             connections.to_string(),
-            // Whole seconds: the matrix admits no others.
+            // It takes whole seconds only: see WrkRun::stop_at.
             "--duration".into(),
-            format!("{}s", duration.as_secs()),
+            format!("{}s", whole_seconds(duration)),
             "--timeout".into(),
             format!("{}s", self.timeout_s),
             "--latency".into(),
@@ -154,15 +155,25 @@ impl LoadGenerator for Wrk {
         let process = Process::start(&program, &args, self.cpus.as_deref()).map_err(|error| {
             LoadError::Failed(format!("{program} could not be started: {error}"))
         })?;
+        let ends = Instant::now() + job.duration;
         Ok(Box::new(WrkRun {
             process,
-            deadline: Instant::now() + job.duration + SLACK,
+            stop_at: (job.duration.subsec_nanos() != 0).then_some(ends),
+            deadline: ends + SLACK,
         }))
     }
 }
 
+/// The whole seconds that hold a time.
+fn whole_seconds(time: Duration) -> u64 {
+    time.as_secs() + u64::from(time.subsec_nanos() != 0)
+}
+
 struct WrkRun {
     process: Process,
+    /// When it is to end, where that is within a second: SIGINT lets it end as it does when its time is over, and
+    /// it looks every 100 ms.
+    stop_at: Option<Instant>,
     deadline: Instant,
 }
 
@@ -176,17 +187,12 @@ impl LoadRun for WrkRun {
     }
 
     fn finish(mut self: Box<Self>, interrupt: &Interrupt) -> Result<Load, LoadError> {
-        loop {
-            interrupt.check()?;
-            if let Some(status) = self.process.wait(Duration::from_millis(20)) {
-                return parse(status, &self.process.output()).map_err(LoadError::Failed);
-            }
-            if Instant::now() > self.deadline {
-                return Err(LoadError::Failed(
-                    "wrk did not end when its time was over, and was killed".into(),
-                ));
-            }
+        if let Some(end) = self.stop_at {
+            interrupt.sleep_until(end)?;
+            self.process.signal(Signal::INT);
         }
+        let status = await_end(&mut self.process, self.deadline, "wrk", interrupt)?;
+        parse(status, &self.process.output()).map_err(LoadError::Failed)
     }
 }
 
@@ -280,14 +286,6 @@ fn latency(done: &Done) -> Latency {
         p999_us: number(done.p999_us),
         max_us: number(done.max_us),
     }
-}
-
-fn first_line(output: &str) -> String {
-    let mut lines = output
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty());
-    excerpt(lines.next().unwrap_or("it printed nothing"))
 }
 
 #[cfg(test)]

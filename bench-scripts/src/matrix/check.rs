@@ -33,6 +33,18 @@ pub(super) fn connections(counts: &[u32]) -> Result<(), String> {
     Ok(())
 }
 
+/// Shares of a capacity, percent.
+pub(super) fn shares(shares: &[u32]) -> Result<(), String> {
+    let in_range = shares.iter().all(|share| (1..=100).contains(share));
+    if shares.is_empty() || !in_range || !shares.is_sorted_by(|a, b| a < b) {
+        return Err(
+            "`shares` are whole percents from 1 to 100, ascending, each once, and at least one"
+                .into(),
+        );
+    }
+    Ok(())
+}
+
 /// What is traced is to explain what is measured.
 pub(super) fn traced_connections(counts: &[u32], measured: &[u32]) -> Result<(), String> {
     connections(counts)?;
@@ -143,10 +155,9 @@ pub(super) fn status(status: u16) -> Result<(), String> {
     }
 }
 
-/// Whole seconds, since wrk takes no fractions; `least` is 0 or 1.
-pub(super) fn seconds(text: &str, least: u32) -> Result<u32, String> {
-    let duration: Duration = humantime::parse_duration(text)
-        .map_err(|_| format!("{text:?} is not a duration: write it such as \"2s\" or \"1m\""))?;
+/// Whole seconds, since wrk takes no fractions.
+pub(super) fn seconds(text: &str) -> Result<u32, String> {
+    let duration = duration(text)?;
     if duration.subsec_nanos() != 0 {
         return Err(format!(
             "{text} has a fraction: whole seconds are allowed, since wrk takes no others"
@@ -154,8 +165,46 @@ pub(super) fn seconds(text: &str, least: u32) -> Result<u32, String> {
     }
     u32::try_from(duration.as_secs())
         .ok()
-        .filter(|&seconds| (least..=86_400).contains(&seconds))
+        .filter(|&seconds| seconds > 0 && duration <= LONGEST)
+        .ok_or_else(|| format!("{text} is out of range: at least 1s and at most 1day are allowed"))
+}
+
+/// The length of a warm-up, in seconds: wrk looks ten times a second whether it is to end.
+pub(super) fn tenths(text: &str) -> Result<f64, String> {
+    let duration = duration(text)?;
+    if duration.as_nanos() % 100_000_000 != 0 {
+        return Err(format!(
+            "{text} is not in steps of 100ms: wrk ends a load no finer than that"
+        ));
+    }
+    if duration > LONGEST {
+        return Err(format!("{text} is out of range: at most 1day is allowed"));
+    }
+    Ok(duration.as_secs_f64())
+}
+
+/// The longest time that is no slip of the pen.
+const LONGEST: Duration = Duration::from_secs(86_400);
+
+fn duration(text: &str) -> Result<Duration, String> {
+    humantime::parse_duration(text)
+        .map_err(|_| format!("{text:?} is not a duration: write it such as \"2s\" or \"1m\""))
+}
+
+/// Time of a load at a fixed rate, in ms. Its generator takes fractions of a second; but the server's counts are read in the
+/// middle of a warm-up, and a shorter window is no measurement.
+pub(super) fn paced_time(text: &str) -> Result<u64, String> {
+    const SHORTEST: Duration = Duration::from_millis(100);
+    let duration = duration(text)?;
+    if !duration.subsec_nanos().is_multiple_of(1_000_000) {
+        return Err(format!(
+            "{text} has a fraction of a millisecond: whole ones are allowed"
+        ));
+    }
+    u64::try_from(duration.as_millis())
+        .ok()
+        .filter(|_| (SHORTEST..=LONGEST).contains(&duration))
         .ok_or_else(|| {
-            format!("{text} is out of range: at least {least}s and at most 1day are allowed")
+            format!("{text} is out of range: at least 100ms and at most 1day are allowed")
         })
 }

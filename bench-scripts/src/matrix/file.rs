@@ -2,6 +2,7 @@
 //!
 //! The format is documented in docs/matrices.md.
 
+mod latency;
 mod trace;
 
 use std::ops::Range;
@@ -13,6 +14,7 @@ use toml::{Spanned, Value};
 
 use super::{Entrant, LoadSettings, Matrix, Program, Threads, check, with_repeat};
 use crate::ladder;
+use latency::LatencyTable;
 
 /// What is wrong with a matrix, and where.
 #[derive(Debug, thiserror::Error)]
@@ -62,6 +64,7 @@ struct File {
     pinned: Option<bool>,
     again: Option<Spanned<String>>,
     load: Option<LoadTable>,
+    latency: Option<LatencyTable>,
     trace: Option<trace::Table>,
     entrant: Vec<Spanned<EntrantTable>>,
 }
@@ -168,8 +171,8 @@ fn resolve(file: File) -> Result<Matrix, At> {
         about: file.about,
         connections,
         rounds: *checked(&file.rounds, |&n| check::rounds(n))?,
-        warmup_s: seconds(&file.warmup, 0)?,
-        duration_s: seconds(&file.duration, 1)?,
+        warmup_s: time(&file.warmup, check::tenths)?,
+        duration_s: time(&file.duration, check::seconds)?,
         path,
         pinned: file.pinned.unwrap_or(true),
         load: LoadSettings {
@@ -184,10 +187,11 @@ fn resolve(file: File) -> Result<Matrix, At> {
                 .map(|header| Ok(checked(header, |header| check::header(header))?.clone()))
                 .collect::<Result<_, At>>()?,
             timeout_s: match &load.timeout {
-                Some(timeout) => seconds(timeout, 1)?,
+                Some(timeout) => time(timeout, check::seconds)?,
                 None => 8,
             },
         },
+        latency: file.latency.as_ref().map(latency::resolve).transpose()?,
         trace: trace.transpose()?,
         entrants: entrants.map_err(|problem| At::new(again_at(), problem))?,
     })
@@ -300,8 +304,8 @@ fn words(command: &Spanned<Value>) -> Result<Vec<String>, At> {
     Ok(words)
 }
 
-fn seconds(text: &Spanned<String>, least: u32) -> Result<u32, At> {
-    check::seconds(text.get_ref(), least).map_err(|problem| At::new(text.span(), problem))
+fn time<T>(text: &Spanned<String>, read: fn(&str) -> Result<T, String>) -> Result<T, At> {
+    read(text.get_ref()).map_err(|problem| At::new(text.span(), problem))
 }
 
 fn checked<T>(value: &Spanned<T>, check: impl FnOnce(&T) -> Result<(), String>) -> Result<&T, At> {

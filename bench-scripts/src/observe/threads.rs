@@ -9,7 +9,7 @@ use rustix::param::page_size;
 use crate::record::Usage;
 
 /// A server or a load generator: the process that was started, and those that it started.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ProcessGroup {
     pids: Vec<u32>,
 }

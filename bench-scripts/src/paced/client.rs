@@ -266,9 +266,7 @@ impl Client {
             Err(error) if is_momentary(&error) => return Ok(()),
             Err(_) => return self.lost(reactor, lane, Failure::Read),
         };
-        if self.start.elapsed() >= self.window.start {
-            self.bytes += count as u64;
-        }
+        self.bytes += count as u64;
         if !self.pacer.is_in_flight(lane) {
             // The server ends an idle connection, perhaps with a word such as 408.
             return self.reopen(reactor, lane);

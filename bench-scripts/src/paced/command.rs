@@ -7,13 +7,10 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::Args;
 
-use super::{Distribution, PacedError, PacedLoad, Settings, Target};
+use super::{Distribution, NOT_AS_ASKED, PacedError, PacedLoad, Settings, Target};
 use crate::interrupt::{self, Interrupt};
 use crate::quantity::{micros, percent, whole};
 use crate::{machine, matrix, output, process, table};
-
-/// Exit status of a load whose rate was not held, or some of whose requests failed.
-const NOT_AS_ASKED: u8 = 4;
 
 /// What `rungs load` takes.
 #[derive(Args, Debug)]
@@ -151,7 +148,10 @@ fn summary(load: &PacedLoad) -> String {
         "THE RATE WAS NOT HELD: these are no latencies at that rate"
     };
     lines.push(verdict.into());
-    lines.extend(load.problems.iter().map(|problem| format!("- {problem}")));
+    lines.extend(load.problems.iter().map(|problem| match problem.advice() {
+        Some(advice) => format!("- {problem}; {advice}"),
+        None => format!("- {problem}"),
+    }));
     lines.join("\n")
 }
 

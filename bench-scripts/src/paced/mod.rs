@@ -41,6 +41,9 @@ use crate::answer::Request;
 use crate::interrupt::{Interrupt, Interrupted};
 use crate::machine;
 
+/// Exit status of `rungs load` where the rate was not held, or some requests failed.
+pub const NOT_AS_ASKED: u8 = 4;
+
 /// A load, as it is asked for.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -160,6 +163,7 @@ pub fn run(settings: &Settings, interrupt: &Interrupt) -> Result<PacedLoad, Pace
         held: !recorded.problems.iter().any(Problem::breaks_rate),
         problems: recorded.problems,
         requests: recorded.requests,
+        answered_in_all: recorded.answered_in_all,
         reconnects: ran.reconnects,
         bytes: ran.bytes,
         errors: recorded.errors,

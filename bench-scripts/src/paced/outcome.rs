@@ -43,9 +43,12 @@ pub struct PacedLoad {
     pub problems: Vec<Problem>,
     /// Where the window's requests have gone.
     pub requests: Requests,
+    /// Answers with a status below 400 over the whole life of the load, warm-up included: what a server's own count is to be
+    /// compared with.
+    pub answered_in_all: u64,
     /// Connections opened again, after an answer that closed one or an error; warm-up included.
     pub reconnects: u64,
-    /// Bytes received, heads included; from the start of the window on.
+    /// Bytes received, heads included; warm-up included.
     pub bytes: u64,
     /// Requests and connections that failed, by kind.
     pub errors: Errors,
@@ -145,12 +148,14 @@ impl Errors {
             ("status", self.status),
         ]
     }
+}
 
-    /// The kinds that came about, such as `3 timeout, 1 status`.
-    fn in_words(&self) -> String {
+/// The kinds that came about, such as `3 timeout, 1 status`.
+impl std::fmt::Display for Errors {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let kinds = self.by_kind().into_iter().filter(|(_, count)| *count > 0);
         let words = kinds.map(|(kind, count)| format!("{} {kind}", quantity::whole(count)));
-        words.collect::<Vec<_>>().join(", ")
+        f.write_str(&words.collect::<Vec<_>>().join(", "))
     }
 }
 
@@ -192,22 +197,35 @@ impl Problem {
     pub fn breaks_rate(&self) -> bool {
         !matches!(self, Self::Errors { .. })
     }
+
+    /// What whoever asked for the load can do about it; none where the server has to be looked at.
+    #[must_use]
+    pub fn advice(&self) -> Option<&'static str> {
+        match self {
+            Self::GeneratorLate { .. } | Self::GeneratorBusy { .. } => {
+                Some("ask for a lower rate, or give it a CPU of its own with --cpus")
+            }
+            Self::RateShort { .. } => Some(
+                "ask for a lower rate, or for more connections if the server is not at its limit",
+            ),
+            Self::Errors { .. } => None,
+        }
+    }
 }
 
+/// What is wrong. What to do about it is the [advice](Problem::advice).
 impl std::fmt::Display for Problem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::GeneratorLate { p99_us, bound_us } => write!(
                 f,
-                "the generator sent late: by {} at the 99th percentile, where {} are allowed; ask for a lower rate, or give \
-                 it a CPU of its own with --cpus",
+                "the generator sent late: by {} at the 99th percentile, where {} are allowed",
                 quantity::micros(*p99_us),
                 quantity::micros(*bound_us)
             ),
             Self::GeneratorBusy { busy, bound } => write!(
                 f,
-                "the generator worked or waited for a CPU {} of the time, where {} are allowed, so answers may have waited for it; \
-                 ask for a lower rate, or give it a CPU of its own with --cpus",
+                "the generator worked or waited for a CPU {} of the time, where {} are allowed, so answers may have waited for it",
                 quantity::percent(*busy),
                 quantity::percent(*bound)
             ),
@@ -217,11 +235,11 @@ impl std::fmt::Display for Problem {
             } => write!(
                 f,
                 "only {} of {} requests could be sent before the end: each connection waits for an answer before its next \
-                 request; ask for a lower rate, or for more connections if the server is not at its limit",
+                 request",
                 quantity::whole(*sent_in_window),
                 quantity::whole(*due)
             ),
-            Self::Errors { errors } => write!(f, "there were errors: {}", errors.in_words()),
+            Self::Errors { errors } => write!(f, "there were errors: {errors}"),
         }
     }
 }

@@ -38,6 +38,7 @@ pub struct Pacer {
     lanes: Vec<Lane>,
     in_flight: usize,
     window: Window,
+    answered_in_all: u64,
     answered: u64,
     failed: u64,
     sent: u64,
@@ -87,6 +88,8 @@ struct InFlight {
 pub struct Recorded {
     /// Where its requests have gone.
     pub requests: Requests,
+    /// Answers over the whole life of the load, warm-up included.
+    pub answered_in_all: u64,
     /// What failed.
     pub errors: Errors,
     /// From due to answered.
@@ -118,6 +121,7 @@ impl Pacer {
             lanes: lanes.map(lane).collect(),
             in_flight: 0,
             window: Window::Open,
+            answered_in_all: 0,
             answered: 0,
             failed: 0,
             sent: 0,
@@ -207,6 +211,7 @@ impl Pacer {
     /// The request in flight on `lane` is answered wholly; the connection is free.
     pub fn answered(&mut self, lane: usize, now: Duration) {
         let request = self.take_in_flight(lane, now);
+        self.answered_in_all += 1;
         if request.number >= self.first {
             self.answered += 1;
             self.latency.record(now.saturating_sub(request.due));
@@ -271,6 +276,7 @@ impl Pacer {
                 failed: self.failed,
                 not_sent: due - self.answered - self.failed,
             },
+            answered_in_all: self.answered_in_all,
             errors: self.errors,
             latency: self.latency.summary(),
             service_time: self.service_time.summary(),

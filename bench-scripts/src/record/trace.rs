@@ -1,18 +1,17 @@
 //! One line of `traces.jsonl`: an entrant at one connection count, loaded once under strace and once under `perf stat`.
 //!
-//! Apart from the cells, whose servers nobody traces. JSON Schema: `schemas/trace.schema.json`.
+//! Apart from the cells, whose servers nobody traces. JSON Schema: `schemas/traces.schema.json`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{PlannedCell, Reason, Usage, Validity};
+use super::{Attempt, PlannedCell, Reason, Usage, Validity};
 
 /// What two tools counted of one fresh server.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trace {
-    /// What was planned. The traced pass is one more block behind those of the rounds, and its indices go on where theirs
-    /// end.
+    /// What was planned. The traced pass is one block.
     pub planned: PlannedCell,
     /// When it began, RFC 3339, UTC.
     pub started_at: String,
@@ -142,6 +141,27 @@ impl<T> Traced<T> {
             Self::Counted(counted) => Traced::Counted(counted),
             Self::Absent(absence) => Traced::Absent(absence.clone()),
         }
+    }
+}
+
+/// An invalid trace is not made again: what it tells does not hang on a lucky moment.
+impl Attempt for Trace {
+    type Planned = PlannedCell;
+
+    fn planned(&self) -> &PlannedCell {
+        &self.planned
+    }
+
+    fn attempt(&self) -> u32 {
+        1
+    }
+
+    fn validity(&self) -> &Validity {
+        &self.validity
+    }
+
+    fn figures(&self) -> String {
+        "traced".to_owned()
     }
 }
 

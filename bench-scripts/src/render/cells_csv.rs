@@ -2,7 +2,7 @@
 
 use super::{Exporter, Report};
 use crate::record::{
-    Cell, Cost, Latency, Load, LoadErrors, Server, Spent, System, Usage, WorkerCounts,
+    Cell, Cost, Latency, Load, LoadErrors, Server, Spent, System, Usage, Validity, WorkerCounts,
 };
 
 pub(super) struct CellsCsv;
@@ -13,19 +13,24 @@ impl Exporter for CellsCsv {
     }
 
     fn export(&self, report: &Report) -> anyhow::Result<Vec<u8>> {
-        let mut writer = csv::Writer::from_writer(Vec::new());
-        writer.write_record(COLUMNS.iter().map(|(name, _)| *name))?;
-        for cell in report.cells {
-            writer.write_record(COLUMNS.iter().map(|(_, write)| write(cell)))?;
-        }
-        Ok(writer.into_inner()?)
+        flat_table(COLUMNS, report.cells)
     }
 }
 
-/// A column: its name with the unit, and what it holds of a cell; empty where the cell does not have it.
-type Column = (&'static str, fn(&Cell) -> String);
+/// A column: its name with the unit, and what it holds of a record; empty where the record does not have it.
+pub(super) type Column<T> = (&'static str, fn(&T) -> String);
 
-const COLUMNS: &[Column] = &[
+/// A row for each record, below the names of the columns.
+pub(super) fn flat_table<T>(columns: &[Column<T>], records: &[T]) -> anyhow::Result<Vec<u8>> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(columns.iter().map(|(name, _)| *name))?;
+    for record in records {
+        writer.write_record(columns.iter().map(|(_, write)| write(record)))?;
+    }
+    Ok(writer.into_inner()?)
+}
+
+const COLUMNS: &[Column<Cell>] = &[
     ("index", |c| c.planned.index.to_string()),
     ("block", |c| c.planned.block.to_string()),
     ("entrant", |c| c.planned.entrant.clone()),
@@ -36,7 +41,7 @@ const COLUMNS: &[Column] = &[
     ("attempt", |c| c.attempt.to_string()),
     ("started_at", |c| c.started_at.clone()),
     ("valid", |c| c.is_valid().to_string()),
-    ("reasons", reasons),
+    ("reasons", |c| reasons(&c.validity)),
     ("requests_per_minute", |c| decimal(c.requests_per_minute())),
     ("cost_user_us", |c| {
         decimal(c.cost().map(|cost| cost.user_us))
@@ -112,16 +117,19 @@ const COLUMNS: &[Column] = &[
     ("spent_stop_us", |c| spent(c, |s| s.stop_us)),
 ];
 
-fn reasons(cell: &Cell) -> String {
-    let reasons: Vec<String> = cell.reasons().iter().map(ToString::to_string).collect();
-    reasons.join("; ")
+pub(super) fn reasons(validity: &Validity) -> String {
+    let reasons = validity.reasons().iter();
+    reasons
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join("; ")
 }
 
-fn whole(value: Option<u64>) -> String {
+pub(super) fn whole(value: Option<u64>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
 
-fn decimal(value: Option<f64>) -> String {
+pub(super) fn decimal(value: Option<f64>) -> String {
     value.map_or_else(String::new, |value| format!("{value:.3}"))
 }
 

@@ -2,6 +2,8 @@
 //!
 //! Nobody is said to be less or more than another unless the comparison proves it; everything else is a tie.
 
+use super::decline_words;
+use super::rates;
 use super::words::Entry;
 use crate::findings::{Bound, Compared, Comparison, Comparisons, Findings, Interval, Role};
 use crate::quantity;
@@ -37,18 +39,26 @@ const RATE: Figure = Figure {
 
 /// What the run says, a sentence each. Where the client set rates, cost comes first, and alone.
 pub(super) fn sentences(findings: &Findings) -> Vec<String> {
-    let client_bound = points(findings).any(|bound| bound == Some(Bound::Client));
     let mut sentences = Vec::new();
-    if !client_bound {
+    if !cost_leads(findings) {
         sentences.extend(leaders(findings, &RATE));
     }
     sentences.extend(leaders(findings, &COST));
     sentences.extend(distances(findings));
     sentences.extend(bounds(findings));
+    sentences.extend(decline_words::summary(findings));
+    sentences.extend(rates::sentence(findings));
     sentences.push(noise_floor(findings));
+    sentences.extend(precision(findings));
+    sentences.extend(core_to_core(findings));
     sentences.extend(drift(findings));
     sentences.extend(outliers(findings));
     sentences
+}
+
+/// Whether cost is what to look at first: the load generator set the rate of some contestant.
+pub(super) fn cost_leads(findings: &Findings) -> bool {
+    points(findings).any(|bound| bound == Some(Bound::Client))
 }
 
 /// The few figures that a reader looks for first.
@@ -268,6 +278,44 @@ fn noise_floor(findings: &Findings) -> String {
     }
 }
 
+/// Whether costs are as precise as they were asked to be.
+fn precision(findings: &Findings) -> Option<String> {
+    let precision = findings.precision.as_ref()?;
+    let asked = quantity::fine_percent(precision.asked_share);
+    let widest = precision
+        .widest
+        .as_ref()
+        .map_or_else(String::new, |widest| {
+            format!(
+                ": the least certain, {} at {} connections, to ±{}",
+                widest.entrant,
+                quantity::whole(widest.connections_asked.into()),
+                quantity::fine_percent(widest.share)
+            )
+        });
+    Some(if precision.reached {
+        format!("Costs ÷ null are known to ±{asked}, as was asked for{widest}.")
+    } else {
+        format!(
+            "Costs ÷ null were to be known to ±{asked}, and are not{widest}. Go on with a larger --budget, or on a quieter machine."
+        )
+    })
+}
+
+/// What the distance of the two sides' CPUs did; nothing where it did not change.
+fn core_to_core(findings: &Findings) -> Option<String> {
+    let distance = findings.core_to_core?;
+    let growth = distance.cost_growth?;
+    let nanoseconds = |ns: f64| quantity::whole(ns.round() as u64);
+    Some(format!(
+        "The CPUs of server and load generator were not always equally far apart: a cache line took {} to {} ns there and back. At the \
+         largest distance a request costs {} more than at the least, whatever the server: costs are corrected for that.",
+        nanoseconds(distance.least_ns),
+        nanoseconds(distance.most_ns),
+        quantity::fine_percent(growth)
+    ))
+}
+
 fn drift(findings: &Findings) -> Option<String> {
     let drift = findings.drift.as_ref()?;
     let speeds = || drift.blocks.iter().map(|block| block.cost_to_median);
@@ -305,7 +353,7 @@ fn at_counts(counts: &[u32], all: bool) -> String {
 }
 
 /// `a, b and c`.
-fn list(items: &[String]) -> String {
+pub(super) fn list(items: &[String]) -> String {
     match items {
         [] => String::new(),
         [only] => only.clone(),
@@ -314,7 +362,7 @@ fn list(items: &[String]) -> String {
 }
 
 /// With a capital and a full stop.
-fn sentence(text: &str) -> String {
+pub(super) fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters
         .next()

@@ -1,11 +1,18 @@
 //! Renderings of a run: an exporter per file.
 
+mod article_md;
 mod cells_csv;
+mod decline_tables;
+mod decline_words;
 mod findings_json;
+mod index_html;
 mod lead;
 mod pictures;
+mod rates;
+mod rates_csv;
 mod report_html;
 mod report_md;
+mod scaling_words;
 mod tables;
 mod terminal;
 mod traces;
@@ -15,9 +22,10 @@ mod words;
 use crate::figure::{Figure, pictures as figures, png::Rasteriser, svg};
 use crate::findings::Findings;
 use crate::record::trace::Trace;
-use crate::record::{Cell, Run};
+use crate::record::{Cell, PacedCell, Run};
 use crate::report::Record;
 
+pub(crate) use index_html::index_html;
 pub use terminal::{terminal_sentences, terminal_table};
 
 /// Makes one file of a run's directory.
@@ -39,10 +47,12 @@ pub trait Exporter {
 pub struct Report<'a> {
     run: &'a Run,
     cells: &'a [Cell],
+    paced: &'a [PacedCell],
     traces: &'a [Trace],
     findings: &'a Findings,
     drawings: Vec<Drawing>,
     rasteriser: Rasteriser,
+    /// The files whose last line was left out.
     torn: &'a [&'static str],
 }
 
@@ -66,6 +76,7 @@ impl<'a> Report<'a> {
         Self {
             run: &record.run,
             cells: &record.cells,
+            paced: &record.paced,
             traces: &record.traces,
             findings,
             drawings,
@@ -78,9 +89,23 @@ impl<'a> Report<'a> {
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let torn = self.torn.iter().map(|file| words::torn_last_line(file));
-        let fonts = self.rasteriser.warning().map(str::to_owned);
-        torn.chain(fonts).collect()
+        torn.chain(self.rasteriser.warning().map(str::to_owned))
+            .collect()
     }
+}
+
+/// The exporters of the bundle for an article: text, pictures, numbers.
+#[must_use]
+pub fn article_exporters<'a>(report: &'a Report) -> Vec<Box<dyn Exporter + 'a>> {
+    let text: Box<dyn Exporter> = Box::new(article_md::ArticleMd);
+    let others = exporters(report).into_iter();
+    let for_readers = others.filter(|exporter| {
+        let name = exporter.file_name();
+        [".svg", ".png", ".csv"]
+            .iter()
+            .any(|end| name.ends_with(end))
+    });
+    [text].into_iter().chain(for_readers).collect()
 }
 
 /// Every exporter, in the order in which a reader wants its files.
@@ -92,6 +117,9 @@ pub fn exporters<'a>(report: &'a Report) -> Vec<Box<dyn Exporter + 'a>> {
         Box::new(findings_json::FindingsJson),
         Box::new(cells_csv::CellsCsv),
     ];
+    if !report.paced.is_empty() {
+        exporters.push(Box::new(rates_csv::RatesCsv));
+    }
     if !report.traces.is_empty() {
         exporters.push(Box::new(traces_csv::TracesCsv));
     }

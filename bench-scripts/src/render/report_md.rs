@@ -3,6 +3,7 @@
 use std::fmt::{self, Write};
 
 use super::lead;
+use super::scaling_words;
 use super::tables::{self, Table};
 use super::words::{self, Entry};
 use super::{Exporter, Report};
@@ -41,6 +42,13 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
         let (title, name) = (&drawing.figure.title, drawing.figure.name);
         writeln!(out, "\n## {title}\n\n![{title}]({name}.svg)")?;
     }
+    let scaling = scaling_words::sentences(report.findings);
+    if !scaling.is_empty() {
+        writeln!(out, "\n## How rates and costs scale\n")?;
+    }
+    for sentence in scaling {
+        writeln!(out, "- {}", line(&sentence))?;
+    }
     for table in tables::all(report.findings) {
         write_table(out, &table)?;
     }
@@ -53,7 +61,7 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
     for paragraph in words::method(run) {
         writeln!(out, "\n{paragraph}")?;
     }
-    write_entries(out, "Definitions", words::definitions())?;
+    write_entries(out, "Definitions", words::definitions(run))?;
     writeln!(
         out,
         "\n## Again\n\n```sh\n{}\n```",
@@ -61,25 +69,23 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
     )
 }
 
-fn write_table(out: &mut String, table: &Table) -> fmt::Result {
+pub(super) fn write_table(out: &mut String, table: &Table) -> fmt::Result {
     writeln!(out, "\n## {}\n\n{}", table.title, line(&table.caption))?;
     if table.groups.is_empty() {
         return Ok(());
     }
     writeln!(out)?;
-    write!(out, "| connections |")?;
-    for column in &table.columns {
-        write!(out, " {} |", line(&column.head))?;
-    }
-    write!(out, "\n| ---: |")?;
-    for column in &table.columns {
-        write!(out, " {} |", if column.text { "---" } else { "---:" })?;
+    let heads = || [&table.grouped_by].into_iter().chain(&table.columns);
+    write_row(out, heads().map(|head| head.head.as_ref()))?;
+    write!(out, "|")?;
+    for head in heads() {
+        write!(out, " {} |", if head.text { "---" } else { "---:" })?;
     }
     writeln!(out)?;
     for group in &table.groups {
         for row in &group.rows {
             let cells = row.iter().map(String::as_str);
-            write_row(out, [group.connections.as_str()].into_iter().chain(cells))?;
+            write_row(out, [group.name.as_str()].into_iter().chain(cells))?;
         }
     }
     Ok(())
@@ -154,7 +160,7 @@ fn write_preflight(out: &mut String, report: &Report) -> fmt::Result {
     Ok(())
 }
 
-fn write_entries(out: &mut String, title: &str, entries: Vec<Entry>) -> fmt::Result {
+pub(super) fn write_entries(out: &mut String, title: &str, entries: Vec<Entry>) -> fmt::Result {
     writeln!(out, "\n## {title}\n")?;
     for (term, text) in entries {
         writeln!(out, "- **{}**: {}", line(&term), line(&text))?;
@@ -163,7 +169,7 @@ fn write_entries(out: &mut String, title: &str, entries: Vec<Entry>) -> fmt::Res
 }
 
 /// Foreign text on one line, and harmless to a table and to HTML.
-fn line(text: &str) -> String {
+pub(super) fn line(text: &str) -> String {
     text.replace('\\', "\\\\")
         .replace('|', "\\|")
         .replace('<', "&lt;")

@@ -1,41 +1,58 @@
 //! What the tables of every rendering say: columns as data, filled from findings.
 
+mod workers;
+
 use std::borrow::Cow;
 
-use super::traces;
+use super::{decline_tables, rates, traces};
 use crate::findings::{
     Bound, Compared, Comparisons, EntrantFindings, Findings, Interval, Point, Spread,
 };
 use crate::quantity;
 
-/// A table, filled: rows in groups, one group per connection count.
+/// A table, filled: rows in groups, one group per connection count or per entrant.
 pub(super) struct Table {
     /// What it is about.
     pub(super) title: &'static str,
     /// How to read it.
     pub(super) caption: Cow<'static, str>,
+    /// What the groups are.
+    pub(super) grouped_by: Head,
     /// Its columns.
     pub(super) columns: Vec<Head>,
     /// Its rows; none where there is nothing but the caption to say.
     pub(super) groups: Vec<Group>,
 }
 
-/// The rows of one connection count.
+impl Table {
+    /// Its title as a name of a part of a page: `cost-and-rate`.
+    pub(super) fn id(&self) -> String {
+        let words = self.title.to_lowercase();
+        let words = words.split(|c: char| !c.is_ascii_alphanumeric());
+        words
+            .filter(|word| !word.is_empty())
+            .collect::<Vec<_>>()
+            .join("-")
+    }
+}
+
+/// The rows that belong together.
 pub(super) struct Group {
     /// `100 connections`.
     pub(super) heading: String,
-    /// The connection count alone.
-    pub(super) connections: String,
-    /// A row per entrant, from the bottom of the ladder to its top.
+    /// The connection count alone, or the entrant.
+    pub(super) name: String,
+    /// Its rows; entrants from the bottom of the ladder to its top.
     pub(super) rows: Vec<Vec<String>>,
 }
 
 impl Group {
-    pub(super) fn new(connections: u64, rows: Vec<Vec<String>>) -> Self {
-        let connections = quantity::whole(connections);
+    /// The rows of a connection count.
+    pub(super) fn of_count(connections: u64, rows: Vec<Vec<String>>) -> Self {
+        let name = quantity::whole(connections);
         Self {
-            heading: format!("{connections} connections"),
-            connections,
+            heading: format!("{name} connections"),
+            name,
             rows,
         }
     }
@@ -50,7 +67,7 @@ pub(super) struct Head {
     pub(super) text: bool,
 }
 
-/// One column of a table of points.
+/// One column of a table with a row per entrant.
 struct Column {
     head: Head,
     write: fn(&Subject, &Point) -> String,
@@ -63,43 +80,44 @@ struct Subject<'a> {
 }
 
 /// The tables of the reports, in reading order.
+///
+/// report.html puts a table whose title is that of a figure below that figure, and all others into a section of tables.
 pub(super) fn all(findings: &Findings) -> Vec<Table> {
-    let of_points = [
+    let mut tables = vec![
         Table {
             title: "Cost and rate",
             caption: "Medians over rounds, with 95% intervals. ÷ null: the ratio to the null rung in the same round. \
                       Costs in µs are corrected for the machine's drift by that ratio. Entrants that share a letter are a tie: not proven to differ. \
-                      A rate that the client bounds does not rank servers: the cost does.".into(),
-            columns: heads(COST_AND_RATE),
-            groups: groups(findings, COST_AND_RATE),
+                      A rate that the client bounds does not rank servers: the cost does."
+                .into(),
+            ..by_count(findings, COST_AND_RATE)
         },
         Table {
             title: "Latency, as wrk corrects it",
             caption: "Medians over rounds of each percentile. A closed loop: each connection waits for its answer, so more connections mean longer waits \
-                      of the same server.".into(),
-            columns: heads(LATENCY),
-            groups: groups(findings, LATENCY),
+                      of the same server."
+                .into(),
+            ..by_count(findings, LATENCY)
         },
         Table {
             title: "Resources",
-            caption: "CPU: share of the CPUs that the threads of each side can use. Memory is resident memory under load.".into(),
-            columns: heads(RESOURCES),
-            groups: groups(findings, RESOURCES),
+            caption: "CPU: share of the CPUs that the threads of each side can use. Memory is resident memory under load."
+                .into(),
+            ..by_count(findings, RESOURCES)
         },
     ];
-    of_points
-        .into_iter()
-        .chain(traces::tables(&findings.traces))
-        .collect()
+    tables.extend(rates::tables(findings));
+    tables.extend(decline_tables::all(findings));
+    tables.extend(workers::table(findings));
+    tables.extend(traces::tables(&findings.traces));
+    tables
 }
 
 /// The few columns that fit a terminal.
 pub(super) fn summary(findings: &Findings) -> Table {
     Table {
         title: "Summary",
-        caption: "".into(),
-        columns: heads(SUMMARY),
-        groups: groups(findings, SUMMARY),
+        ..by_count(findings, SUMMARY)
     }
 }
 
@@ -223,27 +241,49 @@ const SUMMARY: &[Column] = &[
 /// Where a figure does not exist.
 pub(super) const NOTHING: &str = "–";
 
+impl Head {
+    pub(super) const fn text(head: &'static str) -> Self {
+        Self {
+            head: Cow::Borrowed(head),
+            text: true,
+        }
+    }
+
+    pub(super) const fn number(head: &'static str) -> Self {
+        Self {
+            head: Cow::Borrowed(head),
+            text: false,
+        }
+    }
+}
+
 const fn text(head: &'static str, write: fn(&Subject, &Point) -> String) -> Column {
-    let head = Head {
-        head: Cow::Borrowed(head),
-        text: true,
-    };
+    let head = Head::text(head);
     Column { head, write }
 }
 
 const fn number(head: &'static str, write: fn(&Subject, &Point) -> String) -> Column {
-    let head = Head {
-        head: Cow::Borrowed(head),
-        text: false,
-    };
+    let head = Head::number(head);
     Column { head, write }
 }
 
-fn heads(columns: &[Column]) -> Vec<Head> {
-    columns.iter().map(|column| column.head.clone()).collect()
+/// A table with a row per entrant at each connection count, still without title and caption.
+fn by_count(findings: &Findings, columns: &[Column]) -> Table {
+    Table {
+        title: "",
+        caption: Cow::Borrowed(""),
+        grouped_by: Head::number("connections"),
+        columns: columns.iter().map(|column| column.head.clone()).collect(),
+        groups: groups(findings, columns),
+    }
 }
 
 fn groups(findings: &Findings, columns: &[Column]) -> Vec<Group> {
+    groups_of(findings, columns, |_| true)
+}
+
+/// The groups with the rows of some points only.
+fn groups_of(findings: &Findings, columns: &[Column], is_wanted: fn(&Point) -> bool) -> Vec<Group> {
     let counts = findings.connection_counts().len();
     (0..counts)
         .map(|position| {
@@ -252,15 +292,17 @@ fn groups(findings: &Findings, columns: &[Column]) -> Vec<Group> {
                 entrants.map(move |entrant| (entrant, &entrant.points[position]))
             };
             let connections = points().next().map_or(0, |(_, p)| u64::from(p.connections));
-            let rows = points().map(|(entrant, point)| {
-                let subject = Subject {
-                    entrant,
-                    comparisons: findings.comparisons.get(position),
-                };
-                let write = |column: &Column| (column.write)(&subject, point);
-                columns.iter().map(write).collect()
-            });
-            Group::new(connections, rows.collect())
+            let rows = points()
+                .filter(|(_, point)| is_wanted(point))
+                .map(|(entrant, point)| {
+                    let subject = Subject {
+                        entrant,
+                        comparisons: findings.comparisons.get(position),
+                    };
+                    let write = |column: &Column| (column.write)(&subject, point);
+                    columns.iter().map(write).collect()
+                });
+            Group::of_count(connections, rows.collect())
         })
         .collect()
 }
@@ -301,11 +343,11 @@ fn letters(subject: &Subject, figure: fn(&Comparisons) -> &Compared) -> String {
     }
 }
 
-fn figure(spread: Option<Spread>, write: fn(f64) -> String) -> String {
+pub(super) fn figure(spread: Option<Spread>, write: fn(f64) -> String) -> String {
     spread.map_or_else(|| NOTHING.to_owned(), |spread| write(spread.median))
 }
 
-fn interval(interval: Option<Interval>, write: fn(f64) -> String) -> String {
+pub(super) fn interval(interval: Option<Interval>, write: fn(f64) -> String) -> String {
     interval.map_or_else(
         || NOTHING.to_owned(),
         |interval| format!("{} to {}", write(interval.low), write(interval.high)),

@@ -17,7 +17,10 @@ pub fn terminal_sentences(findings: &Findings) -> String {
 pub fn terminal_table(findings: &Findings) -> String {
     let summary = tables::summary(findings);
     let heads = summary.columns.iter().map(|column| column.head.as_ref());
-    let header: Vec<&str> = ["connections"].into_iter().chain(heads).collect();
+    let header: Vec<&str> = [summary.grouped_by.head.as_ref()]
+        .into_iter()
+        .chain(heads)
+        .collect();
     let mut table = table::plain(&header);
     // Whatever the terminal's width: a column that wraps is harder to read than a line that does.
     table.set_content_arrangement(ContentArrangement::Disabled);
@@ -27,7 +30,7 @@ pub fn terminal_table(findings: &Findings) -> String {
         }
         for (position, row) in group.rows.iter().enumerate() {
             let connections = if position == 0 {
-                group.connections.as_str()
+                group.name.as_str()
             } else {
                 ""
             };

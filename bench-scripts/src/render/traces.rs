@@ -16,13 +16,13 @@ const RARE: f64 = 0.005;
 const ALL_THE_TIME_PERCENT: f64 = 99.95;
 
 const SYSTEM_CALLS: &str = "System calls per request (traced apart)";
-const SYSTEM_CALLS_CAPTION: &str = "One more load of each entrant after the rounds, with strace attached. strace stops the server at \
+const SYSTEM_CALLS_CAPTION: &str = "One more load of each entrant, when all else is measured, with strace attached. strace stops the server at \
     each of its calls and slows it several-fold: so more connections are ready whenever it wakes up, and calls that are made once per wakeup, \
     as epoll_wait is, are fewer per request here than in the cells. \
     Calls that failed returned an error: of reads that found nothing it is EAGAIN.";
 
 const COUNTERS: &str = "Counters per request (traced apart)";
-const COUNTERS_CAPTION: &str = "One more load of each entrant after the rounds, with perf stat attached, which slows the server little. \
+const COUNTERS_CAPTION: &str = "One more load of each entrant, when all else is measured, with perf stat attached, which slows the server little. \
     Waits and preemptions are the kernel's count of context switches, voluntary and involuntary.";
 
 /// Both tables; none without a traced pass.
@@ -93,12 +93,13 @@ fn table<V: View>(
         } else {
             Vec::new()
         };
-        Group::new(u64::from(traces[0].connections), rows)
+        Group::of_count(u64::from(traces[0].connections), rows)
     });
     Table {
         title,
         caption: sentences.collect::<Vec<_>>().join(" ").into(),
         columns: [head(first, true)].into_iter().chain(numbers).collect(),
+        grouped_by: Head::number("connections"),
         groups: groups.filter(|group| !group.rows.is_empty()).collect(),
     }
 }

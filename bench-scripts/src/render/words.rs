@@ -1,5 +1,6 @@
 //! What the Markdown and the HTML report say in words.
 
+use super::rates;
 use crate::findings::Findings;
 use crate::quantity;
 use crate::record::{AdviceLevel, CpuPlan, Run};
@@ -52,10 +53,7 @@ pub(super) fn headline(run: &Run) -> String {
             quantity::whole(u64::from(*last))
         ),
     };
-    let rounds = match matrix.rounds {
-        1 => "one round".to_owned(),
-        rounds => format!("{rounds} rounds"),
-    };
+    let rounds = quantity::rounds(matrix.rounds);
     let repeats = matrix
         .entrants
         .iter()
@@ -84,8 +82,9 @@ pub(super) fn remarks(findings: &Findings, torn: &[&str]) -> Vec<String> {
             cells.measured, cells.planned
         ));
     }
-    let torn = torn.iter().map(|file| torn_last_line(file));
-    remarks.extend(torn.map(|note| format!("Note: {note}.")));
+    for file in torn {
+        remarks.push(format!("Note: {}.", torn_last_line(file)));
+    }
     if cells.valid < cells.measured {
         remarks.push(format!(
             "{} of {} measured cells are invalid: hollow in the figures, named below, and in no median.",
@@ -99,6 +98,7 @@ pub(super) fn remarks(findings: &Findings, torn: &[&str]) -> Vec<String> {
             cells.attempts - cells.measured
         ));
     }
+    remarks.extend(rates::remarks(findings));
     remarks
 }
 
@@ -118,6 +118,7 @@ pub(super) fn invalid_rows(findings: &Findings) -> Vec<InvalidRow> {
                 reasons: reasons.join("; "),
             }
         })
+        .chain(rates::invalid_rows(findings))
         .collect()
 }
 
@@ -226,6 +227,12 @@ pub(super) fn programs(run: &Run) -> Vec<Entry> {
 
 /// How it was measured, a paragraph each.
 pub(super) fn method(run: &Run) -> Vec<String> {
+    let mut paragraphs = method_of_cells(run);
+    paragraphs.extend(rates::method(run));
+    paragraphs
+}
+
+fn method_of_cells(run: &Run) -> Vec<String> {
     let matrix = &run.matrix;
     let pinned = if run.cpu_plan.pinned {
         "Server and load generator are pinned to separate CPUs, so that neither takes time from the other."
@@ -261,7 +268,7 @@ pub(super) fn method(run: &Run) -> Vec<String> {
 }
 
 /// The terms of the report.
-pub(super) fn definitions() -> Vec<Entry> {
+pub(super) fn definitions(run: &Run) -> Vec<Entry> {
     [
         ("rung", "one server implementation, as a level of abstraction above the kernel"),
         ("entrant", "a rung, or another server, as it was entered: program, flags, label"),
@@ -271,13 +278,19 @@ pub(super) fn definitions() -> Vec<Entry> {
         ("ceiling", "what the load generator reaches against null in this very sweep"),
         (
             "cost",
-            "CPU time of the server per request, in user space and in the kernel, µs, corrected for the machine's drift: times \
-             null's median cost, over null's cost in the same block. As measured it is in cells.csv",
+            "CPU time of the server per request, in user space and in the kernel, µs, corrected for the machine: for the distance of \
+             the two sides' CPUs where that changed, and for drift, times null's median cost, over null's cost in the same block. As \
+             measured it is in cells.csv",
         ),
         (
             "95% interval",
             "Student's t over blocks, of logarithms, with variances drawn towards what is typical of the run; docs/method.md \
              says how, and why",
+        ),
+        (
+            "distance of CPUs",
+            "what a cache line takes from the server's CPU to the load generator's and back, measured just before and after each \
+             load. CPUs of a virtual machine may share a cache at one time and not at another",
         ),
         (
             "noise floor",
@@ -294,6 +307,18 @@ pub(super) fn definitions() -> Vec<Entry> {
              nothing. server: its CPUs are full. quota: the control group's. noise: not told. neither: both sides waited",
         ),
         (
+            "knee",
+            "where a curve is proven to turn for the worse: a power law before it, a steeper one after it",
+        ),
+        (
+            "waiting",
+            "CPU time that a side could use and did not: its CPUs were idle, or taken by other processes or the hypervisor",
+        ),
+        (
+            "beyond null",
+            "what was added to an entrant's time less what was added to null's, at the same counts in the same rounds: the entrant's own part",
+        ),
+        (
             "latency as wrk corrects it",
             "wrk adds samples that it did not measure for requests that a slow answer held back (coordinated omission), before \
              anybody sees its percentiles",
@@ -301,6 +326,7 @@ pub(super) fn definitions() -> Vec<Entry> {
     ]
     .into_iter()
     .map(|(term, text)| (term.to_owned(), text.to_owned()))
+    .chain(rates::definitions(run))
     .collect()
 }
 

@@ -1,32 +1,39 @@
 //! Going on with a sweep that was cut short: what is left of it, and whether it may go on.
 
 use std::collections::HashMap;
+use std::fmt::Display;
 use std::path::Path;
 
 use anyhow::bail;
 
 use crate::difference::{self, Difference};
 use crate::matrix::{Matrix, Overrides};
-use crate::record::{Cell, PlannedCell, Run};
+use crate::quantity;
+use crate::record::{Attempt, Planned, Run};
 
-/// A cell that is still to be measured.
+/// A cell, of either pass, that is still to be measured.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Left<'a> {
-    pub(super) planned: &'a PlannedCell,
+pub(super) struct Left<'a, P> {
+    pub(super) planned: &'a P,
     /// The attempt that is next, from 1.
     pub(super) attempt: u32,
 }
 
-/// The cells of a run that have neither a valid attempt nor all their attempts behind them, in the recorded order.
-pub(super) fn left<'a>(run: &'a Run, cells: &[Cell]) -> Vec<Left<'a>> {
+/// What of `order` has neither a valid attempt nor so many attempts behind it, in that order.
+pub(super) fn left<'a, T: Attempt>(
+    order: &'a [T::Planned],
+    attempts: u32,
+    recorded: &[T],
+) -> Vec<Left<'a, T::Planned>> {
     // The last record of a cell decides: attempts end with the first valid one.
-    let last: HashMap<usize, &Cell> = cells.iter().map(|c| (c.planned.index, c)).collect();
-    let next = |planned: &PlannedCell| match last.get(&planned.index) {
+    let index = |cell: &T| cell.planned().index();
+    let last: HashMap<usize, &T> = recorded.iter().map(|cell| (index(cell), cell)).collect();
+    let next = |planned: &T::Planned| match last.get(&planned.index()) {
         None => Some(1),
-        Some(cell) if cell.is_valid() || cell.attempt >= run.attempts => None,
-        Some(cell) => Some(cell.attempt + 1),
+        Some(cell) if cell.validity().is_valid() || cell.attempt() >= attempts => None,
+        Some(cell) => Some(cell.attempt() + 1),
     };
-    run.order
+    order
         .iter()
         .filter_map(|planned| {
             Some(Left {
@@ -48,29 +55,47 @@ pub struct Asked {
     pub seed: Option<u64>,
     /// Attempts per cell.
     pub attempts: Option<u32>,
+    /// Half the width of intervals, as a share.
+    pub precision: Option<f64>,
+    /// The time for that, seconds.
+    pub budget_s: Option<u64>,
 }
 
 impl Asked {
     /// Fails if it is something else than what the run was begun with.
     pub(super) fn refuse_contradiction(self, run: &Run, dir: &Path) -> anyhow::Result<()> {
+        // Rounds that were added for the sake of precision were never asked for.
+        let begun = Matrix {
+            rounds: run
+                .precision
+                .map_or(run.matrix.rounds, |goal| goal.least_rounds),
+            ..run.matrix.clone()
+        };
         let matrix = match &self.matrix {
             Some(name) => Matrix::find(name)?,
-            None => run.matrix.clone(),
+            None => begun.clone(),
         };
         let matrix = matrix.with(self.overrides)?;
-        let mut differences = difference::between_matrices(&run.matrix, &matrix);
-        let mut note = |what: &str, before: u64, after: u64| {
+        let mut differences = difference::between_matrices(&begun, &matrix);
+        let mut note = |what: &str, before: &dyn Display, after: &dyn Display| {
+            let (before, after) = (before.to_string(), after.to_string());
             if before != after {
                 differences.push(Difference {
                     what: what.to_owned(),
-                    before: before.to_string(),
-                    after: after.to_string(),
+                    before,
+                    after,
                 });
             }
         };
-        note("seed", run.seed, self.seed.unwrap_or(run.seed));
+        note("seed", &run.seed, &self.seed.unwrap_or(run.seed));
         let attempts = self.attempts.unwrap_or(run.attempts);
-        note("attempts", run.attempts.into(), attempts.into());
+        note("attempts", &run.attempts, &attempts);
+        let goal = |share: Option<f64>| share.map_or("none".to_owned(), quantity::fine_percent);
+        let begun = run.precision.map(|goal| goal.share);
+        note("precision", &goal(begun), &goal(self.precision.or(begun)));
+        let seconds = |budget: Option<u64>| budget.map_or("none".to_owned(), |s| format!("{s} s"));
+        let begun = run.precision.map(|goal| goal.budget_s);
+        note("budget", &seconds(begun), &seconds(self.budget_s.or(begun)));
         if !differences.is_empty() {
             bail!(
                 "a sweep goes on as it was begun, and {} was begun otherwise ({}): leave these flags out, or begin a new sweep without --resume",
@@ -101,7 +126,7 @@ pub(super) fn refuse_changes(recorded: &Run, now: &Run, dir: &Path) -> anyhow::R
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Reason, Validity};
+    use crate::record::{Cell, Reason, Validity};
 
     fn made() -> (Run, Vec<Cell>) {
         let run = include_str!("../../tests/data/made/run.json");
@@ -123,7 +148,7 @@ mod tests {
             ..cell.clone()
         };
         let cells: Vec<_> = (1..=attempts).map(attempt).collect();
-        let left = left(run, &cells);
+        let left = left(&run.order, run.attempts, &cells);
         let first = left.iter().find(|left| left.planned.index == 0);
         first.map(|left| left.attempt)
     }
@@ -133,11 +158,14 @@ mod tests {
         let (run, cells) = made();
         let valid = |cell: &&Cell| cell.is_valid() && cell.planned.index % 3 != 1;
         let kept: Vec<_> = cells.iter().filter(valid).cloned().collect();
-        let left: Vec<_> = left(&run, &kept).iter().map(|l| l.planned.index).collect();
+        let left: Vec<_> = left(&run.order, 1, &kept)
+            .iter()
+            .map(|l| l.planned.index)
+            .collect();
         let is_kept = |index: &usize| kept.iter().any(|cell| cell.planned.index == *index);
         let expected: Vec<_> = (0..60).filter(|index| !is_kept(index)).collect();
         assert_eq!(left, expected);
-        assert!(super::left(&run, &cells).is_empty());
+        assert!(super::left(&run.order, 1, &cells).is_empty());
     }
 
     #[test]

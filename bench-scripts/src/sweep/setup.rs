@@ -30,12 +30,21 @@ pub(super) struct Setup {
 }
 
 impl Setup {
-    /// Whom a planned cell is about, and how it is started.
-    pub(super) fn entrant(&self, planned: &PlannedCell) -> (&Entrant, &Launch) {
+    /// The entrant of a label, and how it is started.
+    pub(super) fn entrant(&self, label: &str) -> (&Entrant, &Launch) {
         let mut entrants = self.run.matrix.entrants.iter().zip(&self.launches);
         entrants
-            .find(|(entrant, _)| entrant.label == planned.entrant)
-            .expect("plans are made of the matrix's entrants")
+            .find(|(entrant, _)| entrant.label == label)
+            .expect("what is planned is planned for the matrix's entrants")
+    }
+
+    /// The CPUs that either side may use.
+    pub(super) fn cpus(&self) -> Vec<u32> {
+        let CpuPlan { server, client, .. } = &self.run.cpu_plan;
+        let mut cpus = [server.as_slice(), client].concat();
+        cpus.sort_unstable();
+        cpus.dedup();
+        cpus
     }
 }
 
@@ -66,6 +75,7 @@ pub(super) fn prepare_again(run: &Run, dir: &Path, interrupt: &Interrupt) -> any
         out: None,
         seed: Some(run.seed),
         attempts: run.attempts,
+        precision: run.precision,
         command_line: run.command_line.clone(),
     })?;
     prospect.warn();
@@ -171,6 +181,7 @@ impl Prospect {
             seed,
             order,
             attempts: options.attempts,
+            precision: options.precision,
             resumed_at: Vec::new(),
             cpu_plan,
             machine,

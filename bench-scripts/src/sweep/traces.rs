@@ -1,70 +1,82 @@
-//! The traced pass: after the blocks, apart from them.
+//! The last pass of a sweep: what the entrants do is traced, apart from the cells.
 
 use std::time::Duration;
 
 use super::setup::Setup;
-use super::{Tally, all_cpus};
-use crate::cell::Bench;
+use super::{Schedule, Tally, resume};
+use crate::cell::Observer;
+use crate::cell::trace::TraceBench;
 use crate::interrupt::Interrupt;
 use crate::output::note;
 use crate::plan::{self, TooFewConnections};
 use crate::progress::{Progress, in_words};
-use crate::record::trace::Trace;
 use crate::record::{PlannedCell, Run};
+use crate::report;
 use crate::store::Store;
 
-/// The traces of a run that are not on record. An invalid one is: what a trace tells does not hang on a lucky moment, so it is
-/// made once.
-pub(super) fn left(run: &Run, made: &[Trace]) -> Result<Vec<PlannedCell>, TooFewConnections> {
-    let mut planned = plan::traces(&run.matrix, run.load_generator.threads)?;
-    planned.retain(|planned| {
-        made.iter()
-            .all(|trace| trace.planned.index != planned.index)
-    });
-    Ok(planned)
+/// A trace is made once, valid or not.
+pub(super) const ATTEMPTS: u32 = 1;
+
+/// Every trace of a run, in the order in which it is made.
+///
+/// # Errors
+///
+/// [`TooFewConnections`].
+pub(super) fn planned(run: &Run) -> Result<Vec<PlannedCell>, TooFewConnections> {
+    plan::traces(&run.matrix, run.load_generator.threads)
 }
 
-/// Makes the traces that are left, unless the user has stopped the sweep.
+/// Makes the traces that are left, unless the user stopped a pass before; those have these tallies.
+///
+/// # Errors
+///
+/// If a record cannot be kept, or the record so far cannot be read.
 pub(super) fn measure(
     setup: &Setup,
-    made: &[Trace],
-    tally: &mut Tally,
+    before: [&Tally; 2],
     store: &Store,
     interrupt: &Interrupt,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Tally> {
     let matrix = &setup.run.matrix;
-    let left = left(&setup.run, made)?;
-    let Some(settings) = matrix.trace.as_ref().filter(|_| !left.is_empty()) else {
-        return Ok(());
+    let interrupted = before.iter().any(|tally| tally.interrupted);
+    let Some(settings) = matrix.trace.as_ref().filter(|_| !interrupted) else {
+        return Ok(Tally::default());
     };
-    if tally.interrupted {
-        return Ok(());
-    }
+    let made = report::read(store.dir())?.traces;
+    let planned = planned(&setup.run)?;
+    let left = resume::left(&planned, ATTEMPTS, &made);
     let each = plan::trace_time(matrix);
     note(format_args!(
-        "tracing system calls and counters, apart from the cells: {} traces, about {}",
+        "system calls and counters, traced apart: {} traces, about {}",
         left.len(),
         in_words(each * u32::try_from(left.len())?)
     ));
-    let bench = Bench {
+    let bench = TraceBench {
         generator: &setup.wrk,
-        request: &setup.request,
-        warmup: Duration::ZERO,
+        observer: Observer {
+            request: &setup.request,
+            cpus: &setup.cpus(),
+            interrupt,
+        },
         duration: Duration::from_secs(settings.duration_s.into()),
-        cpus: &all_cpus(&setup.run.cpu_plan),
+    };
+    let measure = |planned: &PlannedCell, _attempt: u32| {
+        let (entrant, launch) = setup.entrant(&planned.entrant);
+        bench.measure(planned, entrant, launch)
+    };
+    let tally = Tally::recorded(&made, planned.len() - left.len());
+    let mut progress = Progress::new(left.len(), each);
+    let schedule = Schedule {
+        left: &left,
+        attempts: ATTEMPTS,
         interrupt,
     };
-    let mut progress = Progress::new(left.len(), each);
-    for planned in &left {
-        progress.begin(planned, None);
-        let (entrant, launch) = setup.entrant(planned);
-        let Ok(trace) = bench.trace(planned, entrant, launch) else {
-            tally.interrupted = true;
-            break;
-        };
-        store.append_trace(&trace)?;
-        progress.end_trace(&trace);
-    }
+    let tally = schedule.run(
+        tally,
+        measure,
+        |trace| store.append_trace(trace),
+        &mut progress,
+    );
     progress.finish();
-    Ok(())
+    Ok(tally?)
 }

@@ -4,6 +4,8 @@
     reason = "each test file is a crate of its own and uses a part of this"
 )]
 
+pub mod made;
+
 use std::ffi::OsString;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;

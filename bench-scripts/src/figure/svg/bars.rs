@@ -1,8 +1,8 @@
 //! A bar per entrant; the bottom of the ladder is at the bottom.
 
-use super::canvas::{Anchor, Canvas, Frame, Ink, Text, text_width};
-use crate::figure::palette::Rgb;
-use crate::figure::{Bar, BarValue, Bars};
+use super::canvas::{Anchor, Canvas, Frame, Ink, Pixel, Text, text_width};
+use crate::figure::palette::{Fill, Rgb};
+use crate::figure::{Bar, BarPart, BarValue, Bars};
 
 const LABEL_SIZE: i32 = 13;
 const TICK_SIZE: i32 = 12;
@@ -59,21 +59,25 @@ fn figures_width(value: &BarValue) -> i32 {
         + remark.map_or(0, |remark| TEXT_GAP + text_width(remark, LABEL_SIZE))
 }
 
-/// Squares in the shades of a bar's parts.
-fn draw_legend(canvas: &Canvas, parts: &[&str], frame: Frame) {
+/// Squares filled like a bar's parts.
+fn draw_legend(canvas: &Canvas, parts: &[BarPart], frame: Frame) {
     let mut x = frame.left;
-    for (position, part) in parts.iter().enumerate() {
-        let colour = shade(Ink::Faint.rgb(), position);
-        canvas.bar((x, frame.top), (x + 12, frame.top + 12), colour);
+    for part in parts {
+        let ends = ((x, frame.top), (x + 12, frame.top + 12));
+        draw_part(canvas, part.fill, Ink::Faint.rgb(), ends);
         let text = Text::new(TICK_SIZE).ink(Ink::Faint);
-        canvas.text(part, (x + 18, frame.top + 6), text);
-        x += 18 + text_width(part, TICK_SIZE) + 20;
+        canvas.text(part.name, (x + 18, frame.top + 6), text);
+        x += 18 + text_width(part.name, TICK_SIZE) + 20;
     }
 }
 
-/// The first part in full colour, the others paler.
-fn shade(colour: Rgb, part: usize) -> Rgb {
-    if part == 0 { colour } else { colour.tint(0.55) }
+/// A rectangle filled as a part of a bar of that colour.
+fn draw_part(canvas: &Canvas, fill: Fill, of_bar: Rgb, (from, to): (Pixel, Pixel)) {
+    match fill {
+        Fill::OfBar { white } => canvas.bar(from, to, of_bar.tint(white)),
+        Fill::Plain(colour) => canvas.bar(from, to, colour),
+        Fill::Striped(colour) => canvas.striped_bar(from, to, colour),
+    }
 }
 
 fn draw_axis(canvas: &Canvas, plot: &Bars, inner: Frame) {
@@ -98,7 +102,7 @@ fn draw_row(canvas: &Canvas, plot: &Bars, row: &Bar, inner: Frame, middle: i32, 
     canvas.text(&row.label, (inner.left - TEXT_GAP, middle), label);
     let x = |value: f64| inner.x(plot.axis.scale.position(value));
     if let Some(value) = &row.value {
-        draw_value(canvas, row.style.colour, value, x, middle, height);
+        draw_value(canvas, plot, row.style.colour, value, x, middle, height);
     } else {
         let end = row.invalid.iter().map(|value| x(*value)).max();
         let after = end.unwrap_or(inner.left) + TEXT_GAP;
@@ -112,6 +116,7 @@ fn draw_row(canvas: &Canvas, plot: &Bars, row: &Bar, inner: Frame, middle: i32, 
 
 fn draw_value(
     canvas: &Canvas,
+    plot: &Bars,
     colour: Rgb,
     value: &BarValue,
     x: impl Fn(f64) -> i32,
@@ -122,8 +127,8 @@ fn draw_value(
     let mut from = 0.0;
     for (position, part) in value.parts.iter().enumerate() {
         let to = from + part;
-        let colour = shade(colour, position);
-        canvas.bar((x(from), middle - half), (x(to), middle + half), colour);
+        let ends = ((x(from), middle - half), (x(to), middle + half));
+        draw_part(canvas, plot.fill(position), colour, ends);
         from = to;
     }
     let mut end = x(from);

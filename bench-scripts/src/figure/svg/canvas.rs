@@ -17,6 +17,9 @@ const FONT_SIZE_FACTOR: f64 = 1.24;
 
 const MARKER_RADIUS: i32 = 5;
 
+/// From one stripe to the next, pixels along either axis.
+const STRIPE_STEP: usize = 8;
+
 /// A point, pixels from the left and from the top.
 pub(super) type Pixel = (i32, i32);
 
@@ -158,6 +161,21 @@ impl<'a> Canvas<'a> {
             self.area
                 .draw(&Rectangle::new([from, to], plain(colour).filled())),
         );
+    }
+
+    /// A white bar with an outline and slanted stripes.
+    pub(super) fn striped_bar(&self, from: Pixel, to: Pixel, colour: Rgb) {
+        let ((left, top), (right, bottom)) = (from, to);
+        self.bar(from, to, Rgb(255, 255, 255));
+        // On a stripe x + y is the same everywhere.
+        let first = left + top;
+        for sum in (first..right + bottom).step_by(STRIPE_STEP).skip(1) {
+            let lower = (sum - bottom).max(left);
+            let upper = (sum - top).min(right);
+            self.line(&[(lower, sum - lower), (upper, sum - upper)], colour, 2);
+        }
+        let corners = [from, (right, top), to, (left, bottom), from];
+        self.line(&corners, colour, 1);
     }
 
     /// A filled point with a white rim, so that it stands out from the line below it.

@@ -1,6 +1,7 @@
 //! Each mistake in a matrix is told with its line and what is allowed.
 
 use super::*;
+use crate::matrix::LatencySettings;
 
 const HEAD: &str = r#"name = "t"
 about = "a test"
@@ -77,7 +78,7 @@ fn defaults_are_filled_in_and_the_control_is_added() {
          command = \"srv --port '{{port}}'\"\nbody_bytes = 5\n"
     );
     let matrix = parse("t.toml", &text).unwrap();
-    assert_eq!((matrix.warmup_s, matrix.duration_s), (1, 2));
+    assert_eq!((matrix.warmup_s, matrix.duration_s), (1.0, 2));
     assert_eq!((matrix.path.as_str(), matrix.pinned), ("/", true));
     assert_eq!(matrix.load.timeout_s, 8);
     let labels: Vec<_> = matrix.entrants.iter().map(|e| e.label.as_str()).collect();
@@ -139,6 +140,7 @@ fn each_wrong_value_names_its_line_and_what_is_allowed() {
         ("rounds = 1", "rounds = 0", "t.toml:4:", "at least 1"),
         ("\"2s\"", "\"1.5s\"", "t.toml:6:", "whole seconds"),
         ("\"2s\"", "\"1500ms\"", "t.toml:6:", "whole seconds"),
+        ("\"1s\"", "\"1250ms\"", "t.toml:5:", "steps of 100ms"),
         ("\"2s\"", "\"0s\"", "t.toml:6:", "at least 1s"),
         ("\"2s\"", "\"two\"", "t.toml:6:", "such as \"2s\""),
         ("\"2s\"", "2", "t.toml:6:", "string"),
@@ -230,4 +232,56 @@ fn a_path_that_no_rung_answers_is_refused() {
         "path = \"/nowhere\"\n{HEAD}[[entrant]]\nrung = \"mio\"\n"
     ));
     assert!(message.contains("/bytes/"), "{message}");
+}
+
+const LATENCY: &str =
+    "[latency]\nconnections = 8\nwarmup = \"200ms\"\nduration = \"1500ms\"\nrounds = 2\n";
+
+#[test]
+fn latency_is_left_out_or_has_four_shares_by_default() {
+    let entrant = "[[entrant]]\nrung = \"epoll\"\n";
+    let without = parse("t.toml", &format!("{HEAD}{entrant}")).unwrap();
+    assert_eq!(without.latency, None);
+    let with = parse("t.toml", &format!("{HEAD}{LATENCY}{entrant}")).unwrap();
+    let expected = LatencySettings {
+        connections: 8,
+        shares: vec![25, 50, 75, 90],
+        warmup_ms: 200,
+        duration_ms: 1500,
+        rounds: 2,
+    };
+    assert_eq!(with.latency, Some(expected));
+}
+
+#[test]
+fn each_mistake_in_latency_names_its_line_and_what_is_allowed() {
+    for (from, to, line, allowed) in [
+        ("connections = 8", "connections = 0", 8, "at least 1"),
+        ("200ms", "50ms", 9, "at least 100ms"),
+        ("200ms", "100500us", 9, "a fraction of a millisecond"),
+        ("1500ms", "soon", 10, "is not a duration"),
+        ("rounds = 2", "rounds = 0", 11, "at least 1"),
+        ("rounds = 2", "round = 2", 11, "unknown field `round`"),
+        (
+            "rounds = 2",
+            "rounds = 2\nshares = [50, 25]",
+            12,
+            "ascending",
+        ),
+        (
+            "rounds = 2",
+            "rounds = 2\nshares = [101]",
+            12,
+            "from 1 to 100",
+        ),
+        ("rounds = 2", "rounds = 2\nshares = []", 12, "at least one"),
+    ] {
+        let latency = LATENCY.replace(from, to);
+        let message = problem(&format!("{HEAD}{latency}[[entrant]]\nrung = \"epoll\"\n"));
+        let start = format!("t.toml:{line}: ");
+        assert!(
+            message.starts_with(&start) && message.contains(allowed),
+            "{message}"
+        );
+    }
 }

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{At, seconds};
+use super::{At, time};
 use crate::matrix::{TraceSettings, check};
 
 #[derive(Deserialize)]
@@ -34,6 +34,6 @@ pub(super) fn resolve(table: &Table, measured: &[u32]) -> Result<TraceSettings, 
         .map_err(|problem| At::new(table.connections.span(), problem))?;
     Ok(TraceSettings {
         connections: counts,
-        duration_s: seconds(&table.duration, 1)?,
+        duration_s: time(&table.duration, check::seconds)?,
     })
 }
