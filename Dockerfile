@@ -12,9 +12,9 @@ COPY bench-scripts bench-scripts
 RUN cargo build --release --locked --workspace --bins
 
 FROM debian:bookworm-slim
-# wrk makes the load, the fonts draw the PNGs.
+# wrk makes the load, strace traces the servers, the fonts draw the PNGs. perf would bring Perl and Python along.
 RUN apt-get update \
- && apt-get install -y --no-install-recommends wrk fonts-dejavu-core \
+ && apt-get install -y --no-install-recommends wrk strace fonts-dejavu-core \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --uid 1000 --no-create-home rungs \
  && install -d -o rungs -g rungs /results

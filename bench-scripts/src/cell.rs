@@ -2,6 +2,7 @@
 
 mod observer;
 pub mod paced;
+pub mod trace;
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -180,20 +181,11 @@ impl Bench<'_> {
         subject: &mut Subject,
         planned: &PlannedCell,
     ) -> Result<(Window, Load), GivenUp> {
-        let before = sockets_in_use();
         let job = self.job(&subject.server, planned, self.duration);
-        let mut run = self.generator.start(&job)?;
-        let window = self.window(subject, planned, run.as_mut(), before);
-        let (server, observer) = (&mut subject.server, self.observer());
-        match window {
-            // How it ended says more than what was missed of it.
-            Err(missed @ GivenUp::Because(_)) if run.has_ended() => {
-                observer.finish(run, server)?;
-                Err(missed)
-            }
-            Err(given_up) => Err(given_up),
-            Ok(window) => Ok((window, observer.finish(run, server)?)),
-        }
+        let window = |subject: &mut Subject, run: &mut dyn LoadRun, before| {
+            self.window(subject, planned, run, before)
+        };
+        self.observer().load(self.generator, &job, subject, window)
     }
 
     /// The telemetry window inside a load run.

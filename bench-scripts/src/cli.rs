@@ -57,7 +57,7 @@ enum Command {
         #[arg(long)]
         quick: bool,
     },
-    /// Render a run again, from its run.json, cells.jsonl and rates.jsonl
+    /// Render a run again, from what was measured
     #[command(after_long_help = "\
 Examples:
   rungs report results/latest
@@ -197,6 +197,9 @@ struct SweepArgs {
     /// Leave out the second pass, which measures latency at fixed rates
     #[arg(long)]
     no_latency: bool,
+    /// Leave out the last pass, which counts system calls (strace) and hardware events (perf stat)
+    #[arg(long)]
+    no_trace: bool,
 }
 
 impl Cli {
@@ -270,6 +273,7 @@ impl SweepArgs {
             rounds: self.rounds,
             shared: self.shared,
             no_latency: self.no_latency,
+            no_trace: self.no_trace,
         };
         guardian::engage()?;
         let outcome = if let Some(dir) = self.resume {

@@ -68,6 +68,10 @@ pub fn between_matrices(before: &Matrix, after: &Matrix) -> Vec<Difference> {
             .threads
             .map_or("one per CPU".to_owned(), |threads| threads.to_string())
     });
+    note("traced", &|m| match &m.trace {
+        None => "nothing".to_owned(),
+        Some(trace) => format!("{} for {} s", numbers(&trace.connections), trace.duration_s),
+    });
     note("load headers", &|m| listed(&m.load.headers));
     note("load time-out", &|m| format!("{} s", m.load.timeout_s));
     note("latency at fixed rates", &|m| {

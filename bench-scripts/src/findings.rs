@@ -5,6 +5,7 @@
 
 mod fixed_rates;
 mod scaling;
+pub mod trace;
 mod workers;
 
 use schemars::JsonSchema;
@@ -49,6 +50,9 @@ pub struct Findings {
     pub crossings: Crossings,
     /// Latency at fixed rates; none where it was not to be measured.
     pub fixed_rates: Option<FixedRates>,
+    /// The traced pass, in the order in which it was made; empty without one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub traces: Vec<trace::TraceFindings>,
 }
 
 /// The noise floor: the same server entered twice (A/A), compared with itself in every block at every connection count.

@@ -38,4 +38,5 @@ pub mod server;
 pub mod store;
 pub mod sweep;
 pub mod table;
+pub mod trace;
 pub mod verify;

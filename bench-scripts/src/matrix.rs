@@ -38,6 +38,9 @@ pub struct Matrix {
     /// The second pass, which measures latency at fixed rates; none leaves it out.
     #[serde(default)]
     pub latency: Option<LatencySettings>,
+    /// The last pass, which traces; none leaves it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceSettings>,
     /// The entrants, in the order in which reports list them: from the bottom of the ladder to its top.
     pub entrants: Vec<Entrant>,
 }
@@ -68,6 +71,16 @@ pub struct LatencySettings {
     pub duration_ms: u64,
     /// Blocks: each holds every entrant at every one of its rates once.
     pub rounds: u32,
+}
+
+/// The traced pass: every entrant loaded once under strace and once under `perf stat`.
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceSettings {
+    /// Connection counts, ascending: some of the matrix's.
+    pub connections: Vec<u32>,
+    /// Length of each of the two loads, seconds.
+    pub duration_s: u32,
 }
 
 /// One rung or foreign server as it is entered.
@@ -147,6 +160,8 @@ pub struct Overrides {
     pub shared: bool,
     /// Leave out latency at fixed rates.
     pub no_latency: bool,
+    /// Trace nothing.
+    pub no_trace: bool,
 }
 
 impl Matrix {
@@ -188,6 +203,7 @@ impl Matrix {
         }
         if let Some(connections) = overrides.connections {
             check::connections(&connections).map_err(wrong("--connections"))?;
+            self.trace = self.trace.map(|trace| trace.among(&connections));
             self.connections = connections;
         }
         if let Some(duration) = overrides.duration {
@@ -203,6 +219,9 @@ impl Matrix {
         self.pinned &= !overrides.shared;
         if overrides.no_latency {
             self.latency = None;
+        }
+        if overrides.no_trace {
+            self.trace = None;
         }
         Ok(self)
     }
@@ -253,6 +272,17 @@ impl Matrix {
         let paced = self.latency.iter().map(|latency| latency.connections);
         let counts = self.connections.iter().copied().chain(paced);
         counts.max().unwrap_or(0)
+    }
+}
+
+impl TraceSettings {
+    /// The same at those of its counts that are among `connections`; where none is, at the first of them.
+    fn among(mut self, connections: &[u32]) -> Self {
+        self.connections.retain(|count| connections.contains(count));
+        if self.connections.is_empty() {
+            self.connections.extend(connections.first());
+        }
+        self
     }
 }
 
@@ -345,6 +375,7 @@ mod tests {
             connections: Some(vec![4]),
             duration: Some("3s".into()),
             shared: true,
+            no_trace: true,
             ..Overrides::default()
         };
         let mut matrix = Matrix::find("quick").unwrap();
@@ -356,7 +387,24 @@ mod tests {
             (matrix.connections.as_slice(), matrix.duration_s),
             (&[4][..], 3)
         );
-        assert!(!matrix.pinned);
+        assert!(!matrix.pinned && matrix.trace.is_none());
+    }
+
+    #[test]
+    fn what_is_traced_is_among_what_is_measured() {
+        let traced = |connections: &[u32]| {
+            let mut matrix = Matrix::find("quick").unwrap();
+            matrix.trace.as_mut().unwrap().connections = vec![100, 1000];
+            let overrides = Overrides {
+                connections: Some(connections.into()),
+                ..Overrides::default()
+            };
+            let matrix = matrix.with(overrides).unwrap();
+            matrix.trace.unwrap().connections
+        };
+        assert_eq!(traced(&[100, 352, 1000]), [100, 1000]);
+        assert_eq!(traced(&[100, 352]), [100]);
+        assert_eq!(traced(&[352, 560]), [352]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Preflight: what about this machine would spoil the numbers, and what to do about it.
 
 mod limits;
+mod tracers;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -41,6 +42,7 @@ pub fn findings(matrix: &Matrix, machine: &Machine, plan: &CpuPlan) -> Vec<Advic
         virtualisation(machine),
         mitigations(machine),
     ];
+    findings.extend(tracers::findings(matrix));
     findings.extend(others(machine));
     findings.push(fonts());
     findings

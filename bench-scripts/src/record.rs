@@ -1,11 +1,13 @@
 //! Contract 4: what a run is on disk. `run.json` is a [`Run`], each line of `cells.jsonl` a [`Cell`], and each of
-//! `rates.jsonl`, which is there where a matrix asks for latency at fixed rates, a [`PacedCell`].
+//! `rates.jsonl`, which is there where a matrix asks for latency at fixed rates, a [`PacedCell`]. A run with a traced pass
+//! has a [`Trace`](trace::Trace) in each line of `traces.jsonl`.
 //!
 //! These hold everything that was measured; all else in a run's directory is a pure function of them. Every field
 //! has its unit in its name. JSON Schemas of all are committed in `schemas/` and tested against real output.
 
 mod attempt;
 mod paced;
+pub mod trace;
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
 //! Reads a run's directory and writes everything that follows from it.
 //!
-//! `run.json`, `cells.jsonl` and `rates.jsonl` are what was measured; all other files are made of them and nothing else, so
-//! that `rungs report DIR` gives the same bytes each time.
+//! `run.json`, `cells.jsonl`, `rates.jsonl` and `traces.jsonl` are what was measured; all other files are made of them and
+//! nothing else, so that `rungs report DIR` gives the same bytes each time.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -14,6 +14,7 @@ use serde::de::DeserializeOwned;
 
 use crate::analyse::analyse_record;
 use crate::findings::Findings;
+use crate::record::trace::Trace;
 use crate::record::{Attempt, Cell, PacedCell, Planned, Run, SCHEMA_VERSION};
 use crate::render::{self, Exporter, Report};
 use crate::store;
@@ -28,6 +29,9 @@ pub const CELLS_FILE: &str = "cells.jsonl";
 
 /// Name of the file that holds a record per paced cell; not there where a matrix asks for no latency at fixed rates.
 pub const RATES_FILE: &str = "rates.jsonl";
+
+/// Name of the file that holds a record per trace; not there without a traced pass.
+pub const TRACES_FILE: &str = "traces.jsonl";
 
 /// What [`render`] made.
 #[derive(Debug)]
@@ -112,6 +116,8 @@ pub struct Record {
     pub cells: Vec<Cell>,
     /// `rates.jsonl`.
     pub paced: Vec<PacedCell>,
+    /// `traces.jsonl`.
+    pub traces: Vec<Trace>,
     /// The files whose last line was not written to its end, and was left out.
     pub torn: Vec<&'static str>,
 }
@@ -163,15 +169,13 @@ pub fn read(dir: &Path) -> Result<Record, ReadError> {
     let run = read_run(&dir.join(RUN_FILE))?;
     let mut torn = Vec::new();
     let cells = read_attempts(dir, CELLS_FILE, "cell", &run, &mut torn)?;
-    let paced = if dir.join(RATES_FILE).exists() {
-        read_attempts(dir, RATES_FILE, "paced cell", &run, &mut torn)?
-    } else {
-        Vec::new()
-    };
+    let paced = read_any_attempts(dir, RATES_FILE, "paced cell", &run, &mut torn)?;
+    let traces = read_any_attempts(dir, TRACES_FILE, "trace", &run, &mut torn)?;
     Ok(Record {
         run,
         cells,
         paced,
+        traces,
         torn,
     })
 }
@@ -205,6 +209,21 @@ fn read_attempts<T: Attempt + DeserializeOwned>(
         torn.push(file);
     }
     Ok(lines.records)
+}
+
+/// Reads such a file, which is not there before there is a first attempt.
+fn read_any_attempts<T: Attempt + DeserializeOwned>(
+    dir: &Path,
+    file: &'static str,
+    kind: &str,
+    run: &Run,
+    torn: &mut Vec<&'static str>,
+) -> Result<Vec<T>, ReadError> {
+    if dir.join(file).exists() {
+        read_attempts(dir, file, kind, run, torn)
+    } else {
+        Ok(Vec::new())
+    }
 }
 
 /// The records of a file that has one per line.

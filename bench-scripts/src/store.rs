@@ -1,4 +1,4 @@
-//! A run's directory while it is measured: run.json first, then cells.jsonl, cell by cell, then rates.jsonl.
+//! A run's directory while it is measured: run.json first, then cells.jsonl, cell by cell, then rates.jsonl, then traces.jsonl.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind, Write};
@@ -10,14 +10,15 @@ use serde::Serialize;
 use serde::de::IgnoredAny;
 use sha2::{Digest, Sha256};
 
+use crate::record::trace::Trace;
 use crate::record::{Cell, PacedCell, Run};
-use crate::report::{self, CELLS_FILE, RATES_FILE, RUN_FILE, Record};
+use crate::report::{self, CELLS_FILE, RATES_FILE, RUN_FILE, Record, TRACES_FILE};
 
 /// The folder of runs whose place was not given.
 const RESULTS: &str = "results";
 
 /// The files that hold a record per line.
-const LOGS: [&str; 2] = [CELLS_FILE, RATES_FILE];
+const LOGS: [&str; 3] = [CELLS_FILE, RATES_FILE, TRACES_FILE];
 
 /// The directory of one run, open for writing and locked against other sweeps. A new one that holds no cell when it is
 /// dropped takes itself back.
@@ -171,9 +172,23 @@ impl Store {
     ///
     /// [`StoreError`].
     pub fn append_paced(&self, cell: &PacedCell) -> Result<(), StoreError> {
-        let path = self.dir.join(RATES_FILE);
+        self.append_to(RATES_FILE, cell)
+    }
+
+    /// Appends a trace to traces.jsonl, in the same way.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`].
+    pub fn append_trace(&self, trace: &Trace) -> Result<(), StoreError> {
+        self.append_to(TRACES_FILE, trace)
+    }
+
+    /// Appends a record to one of the files that are made when there is a first one.
+    fn append_to(&self, file: &str, record: &impl Serialize) -> Result<(), StoreError> {
+        let path = self.dir.join(file);
         let file = File::options().append(true).create(true).open(&path);
-        file.and_then(|mut file| write_line(&mut file, cell))
+        file.and_then(|mut file| write_line(&mut file, record))
             .map_err(|error| unwritable(&path, error))
     }
 }

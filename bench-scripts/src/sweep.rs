@@ -1,9 +1,10 @@
-//! The flow of a sweep: preflight, plan, a short verification, every cell, latency at fixed rates, the report.
+//! The flow of a sweep: preflight, plan, a short verification, every cell, latency at fixed rates, traces, the report.
 
 mod precision;
 mod rates;
 mod resume;
 mod setup;
+mod traces;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -81,11 +82,12 @@ pub fn run(options: Options, interrupt: &Interrupt) -> anyhow::Result<Outcome> {
     let cell = matrix.warmup() + matrix.duration();
     let loading = cell * u32::try_from(tally.attempts())? + rates::loading(matrix, &paced);
     note(format_args!(
-        "{} in all, {:.0}% of it outside warm-ups and windows",
+        "{} for what is timed, {:.0}% of it outside warm-ups and windows",
         in_words(begun.elapsed()),
         100.0 * overhead(loading, begun.elapsed())
     ));
-    conclude(store.dir(), &tally, &paced)
+    let traces = traces::measure(&setup, [&tally, &paced], &store, interrupt)?;
+    conclude(store.dir(), [&tally, &paced, &traces])
 }
 
 /// Goes on with the sweep in `dir` that was cut short, and reports.
@@ -110,17 +112,21 @@ pub fn go_on(dir: &Path, asked: Asked, interrupt: &Interrupt) -> anyhow::Result<
         _ => Vec::new(),
     };
     let rates_left = resume::left(&rates, *attempts, &record.paced).len();
-    let what = match (left, rates_left) {
-        (0, 0) => {
+    let traces = traces::planned(&record.run)?;
+    let traces_left = resume::left(&traces, traces::ATTEMPTS, &record.traces).len();
+    let what = match (left, rates_left, traces_left) {
+        (0, 0, 0) => {
             note(format_args!(
                 "{} is complete: nothing is left to measure",
                 dir.display()
             ));
             let paced = Tally::recorded(&record.paced, rates.len());
-            return conclude(dir, &tally, &paced);
+            let traced = Tally::recorded(&record.traces, traces.len());
+            return conclude(dir, [&tally, &paced, &traced]);
         }
-        (0, left) => format!("{left} of {} fixed rates", rates.len()),
-        (left, _) => format!("{left} of {} cells", order.len()),
+        (0, 0, left) => format!("{left} of {} traces", traces.len()),
+        (0, left, _) => format!("{left} of {} fixed rates", rates.len()),
+        (left, _, _) => format!("{left} of {} cells", order.len()),
     };
     note(format_args!(
         "going on in {}: {what} are left",
@@ -134,7 +140,8 @@ pub fn go_on(dir: &Path, asked: Asked, interrupt: &Interrupt) -> anyhow::Result<
     store.go_on(&record)?;
     let tally = precision::blocks(&mut setup, tally, &mut store, interrupt)?;
     let paced = rates::measure(&setup, &tally, &store, interrupt)?;
-    conclude(dir, &tally, &paced)
+    let traces = traces::measure(&setup, [&tally, &paced], &store, interrupt)?;
+    conclude(dir, [&tally, &paced, &traces])
 }
 
 fn nothing_kept() -> Outcome {
@@ -282,23 +289,25 @@ impl Tally {
     }
 }
 
-/// Renders what is there, and says what came out of both passes.
-fn conclude(dir: &Path, tally: &Tally, paced: &Tally) -> anyhow::Result<Outcome> {
-    let interrupted = tally.interrupted || paced.interrupted;
+/// Renders what is there, and says what came out of all passes: cells, loads at fixed rates, traces.
+fn conclude(dir: &Path, passes: [&Tally; 3]) -> anyhow::Result<Outcome> {
+    let interrupted = passes.iter().any(|pass| pass.interrupted);
     if interrupted {
         // Before it is rendered: the user may have no patience for that.
         note(format_args!(
             "interrupted: the {} cells measured so far are kept; go on with: rungs sweep --resume {dir}; or render them again with: rungs report {dir}",
-            tally.cells() + paced.cells(),
+            passes.map(Tally::cells).iter().sum::<usize>(),
             dir = dir.display()
         ));
     }
-    tally.say("cells");
+    let [cells, paced, traces] = passes;
+    cells.say("cells");
     paced.say("loads at fixed rates");
+    traces.say("traces");
     output::report(dir)?;
-    Ok(match paced.interrupted {
+    Ok(match interrupted {
         true => Outcome::Interrupted,
-        false => tally.outcome(),
+        false => cells.outcome(),
     })
 }
 

@@ -18,7 +18,14 @@ fn second_cell_under(script: &str) -> String {
     );
     let path = fake_wrk(dir.path(), &script);
     let mut sweep = rungs();
-    sweep.args(["sweep", "--matrix", "smoke", "--entrants", "epoll"]);
+    sweep.args([
+        "sweep",
+        "--matrix",
+        "smoke",
+        "--entrants",
+        "epoll",
+        "--no-trace",
+    ]);
     sweep.arg("--out").arg(&out);
     let (code, _, stderr) = finish(sweep.env("PATH", path));
     assert_eq!(code, Some(0), "{stderr}");

@@ -20,6 +20,7 @@ const SHORT: &[&str] = &[
     "epoll",
     "--warmup",
     "0s",
+    "--no-trace",
 ];
 
 struct Sweep {

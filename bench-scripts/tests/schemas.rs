@@ -9,6 +9,7 @@ use rungs::analyse::analyse_record;
 use rungs::compare::{Comparison, compare};
 use rungs::findings::Findings;
 use rungs::paced::PacedLoad;
+use rungs::record::trace::Trace;
 use rungs::record::{Cell, PacedCell, Run};
 use rungs::report;
 use schemars::{JsonSchema, schema_for};
@@ -38,6 +39,7 @@ fn committed_schemas_are_those_of_the_types() {
     check_committed::<Run>("run.schema.json");
     check_committed::<Cell>("cell.schema.json");
     check_committed::<PacedCell>("rates.schema.json");
+    check_committed::<Trace>("traces.schema.json");
     check_committed::<Findings>("findings.schema.json");
     check_committed::<Comparison>("compare.schema.json");
     check_committed::<PacedLoad>("load.schema.json");
@@ -66,6 +68,11 @@ fn the_made_run_fits_the_schemas() {
     for line in rates.lines() {
         let cell: Value = serde_json::from_str(line).unwrap();
         assert_eq!(errors::<PacedCell>(&cell), [""; 0], "{line}");
+    }
+    let traces = fs::read_to_string(made.join(report::TRACES_FILE)).unwrap();
+    for line in traces.lines() {
+        let trace: Value = serde_json::from_str(line).unwrap();
+        assert_eq!(errors::<Trace>(&trace), [""; 0], "{line}");
     }
     let record = report::read(&made).unwrap();
     let findings = serde_json::to_value(analyse_record(&record)).unwrap();

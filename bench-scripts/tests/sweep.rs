@@ -28,7 +28,7 @@ fn cells(out: &Path) -> Vec<Cell> {
 
 fn start(args: &[&str]) -> Child {
     let mut command = rungs();
-    command.arg("sweep").args(args);
+    command.args(["sweep", "--no-trace"]).args(args);
     command
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -44,8 +44,14 @@ fn signal(pid: u32, signal: Signal) {
 fn the_smoke_matrix_is_measured_and_every_cell_is_valid() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("run");
-    let (code, stdout, stderr) =
-        run(&["sweep", "--matrix", "smoke", "--out", out.to_str().unwrap()]);
+    let (code, stdout, stderr) = run(&[
+        "sweep",
+        "--matrix",
+        "smoke",
+        "--no-trace",
+        "--out",
+        out.to_str().unwrap(),
+    ]);
     assert_eq!(code, Some(0), "{stderr}");
     assert!(stdout.contains("report.html"), "{stdout}");
     for file in [

@@ -23,6 +23,7 @@ mod spread;
 #[cfg(test)]
 mod tests;
 mod ties;
+mod traces;
 mod workers;
 
 use std::collections::HashMap;
@@ -51,6 +52,7 @@ pub fn analyse_record(record: &Record) -> Findings {
     let plan = plan::rates::plan(&record.run, &record.cells);
     Findings {
         fixed_rates: plan.and_then(|plan| rates::fixed_rates(&record.run, &plan, &record.paced)),
+        traces: traces::findings(&record.traces),
         ..analyse(&record.run, &record.cells)
     }
 }
@@ -89,6 +91,7 @@ pub fn analyse(run: &Run, cells: &[Cell]) -> Findings {
         noise_floor,
         entrants,
         fixed_rates: None,
+        traces: Vec::new(),
     }
 }
 

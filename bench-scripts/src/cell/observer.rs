@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use crate::answer::{self, Request};
 use crate::interrupt::{Interrupt, Interrupted};
-use crate::load::{LoadError, LoadRun};
+use crate::load::{Job, LoadError, LoadGenerator, LoadRun};
 use crate::matrix::Entrant;
 use crate::observe::cgroup::CpuGroup;
 use crate::observe::net::{self, Sockets};
 use crate::observe::threads::ProcessGroup;
 use crate::observe::{self, Edge, Watch};
-use crate::record::{self, Reason};
+use crate::record::{self, Load, Reason};
 use crate::server::{Counters, Launch, Server};
 
 /// How often one looks whether all connections are established.
@@ -146,6 +146,27 @@ impl Observer<'_> {
         }
     }
 
+    /// Starts a load and has it watched until it ends. `watch` gets the load run, and how many sockets were in use before it.
+    pub(super) fn load<W>(
+        &self,
+        generator: &dyn LoadGenerator,
+        job: &Job,
+        subject: &mut Subject,
+        watch: impl FnOnce(&mut Subject, &mut dyn LoadRun, u64) -> Result<W, GivenUp>,
+    ) -> Result<(W, Load), GivenUp> {
+        let before = sockets_in_use();
+        let mut run = generator.start(job)?;
+        match watch(subject, run.as_mut(), before) {
+            // How it ended says more than what was missed of it.
+            Err(missed @ GivenUp::Because(_)) if run.has_ended() => {
+                self.finish(run, &mut subject.server)?;
+                Err(missed)
+            }
+            Err(given_up) => Err(given_up),
+            Ok(seen) => Ok((seen, self.finish(run, &mut subject.server)?)),
+        }
+    }
+
     /// The first edge, once the server has accepted all connections, or at `by`.
     pub(super) fn first_edge<T>(
         &self,
@@ -155,12 +176,24 @@ impl Observer<'_> {
         connections: u32,
         by: Instant,
     ) -> Result<Edge, GivenUp> {
+        let counters = self.accepted(server, run, connections, by)?;
+        edge(watch, counters, server, run)
+    }
+
+    /// The server's counts, once it has accepted all connections, or at `by`.
+    pub(super) fn accepted<T>(
+        &self,
+        server: &mut Server,
+        run: &mut dyn LoadRun<T>,
+        connections: u32,
+        by: Instant,
+    ) -> Result<Option<Counters>, GivenUp> {
         loop {
             let counters = self.counters(server, run)?;
             let open = counters.as_ref().map(Counters::open);
             let all_accepted = open.is_none_or(|open| open >= u64::from(connections));
             if all_accepted || Instant::now() >= by {
-                return edge(watch, counters, server, run);
+                return Ok(counters);
             }
             thread::sleep(POLL);
         }
@@ -177,7 +210,8 @@ impl Observer<'_> {
         edge(watch, counters, server, run)
     }
 
-    fn counters<T>(
+    /// The server's counts, now; none of a foreign server.
+    pub(super) fn counters<T>(
         &self,
         server: &mut Server,
         run: &mut dyn LoadRun<T>,
@@ -276,7 +310,7 @@ fn edge<T>(
 }
 
 /// Why the telemetry failed: mostly because one of the two processes is gone.
-fn gone<T>(server: &mut Server, run: &mut dyn LoadRun<T>, detail: String) -> GivenUp {
+pub(super) fn gone<T>(server: &mut Server, run: &mut dyn LoadRun<T>, detail: String) -> GivenUp {
     if let Err(reason) = server.check_alive() {
         return reason.into();
     }

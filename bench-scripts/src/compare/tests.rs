@@ -18,6 +18,7 @@ fn run(rounds: u32, counts: &[u32]) -> Record {
         run,
         cells: Vec::new(),
         paced: Vec::new(),
+        traces: Vec::new(),
         torn: Vec::new(),
     }
 }

@@ -45,6 +45,17 @@ pub(super) fn shares(shares: &[u32]) -> Result<(), String> {
     Ok(())
 }
 
+/// What is traced is to explain what is measured.
+pub(super) fn traced_connections(counts: &[u32], measured: &[u32]) -> Result<(), String> {
+    connections(counts)?;
+    match counts.iter().find(|count| !measured.contains(count)) {
+        None => Ok(()),
+        Some(count) => Err(format!(
+            "{count} connections are not measured, so there is nothing for a trace to explain: name some of the matrix's `connections`"
+        )),
+    }
+}
+
 pub(super) fn rounds(rounds: u32) -> Result<(), String> {
     if rounds == 0 {
         return Err("`rounds` must be at least 1".into());

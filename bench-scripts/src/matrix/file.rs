@@ -3,6 +3,7 @@
 //! The format is documented in docs/matrices.md.
 
 mod latency;
+mod trace;
 
 use std::ops::Range;
 use std::path::Path;
@@ -64,6 +65,7 @@ struct File {
     again: Option<Spanned<String>>,
     load: Option<LoadTable>,
     latency: Option<LatencyTable>,
+    trace: Option<trace::Table>,
     entrant: Vec<Spanned<EntrantTable>>,
 }
 
@@ -161,11 +163,13 @@ fn resolve(file: File) -> Result<Matrix, At> {
         with_control(entrants),
         file.again.as_ref().map(|label| label.get_ref().as_str()),
     );
+    let connections = checked(&file.connections, |counts| check::connections(counts))?.clone();
+    let trace = file.trace.map(|table| trace::resolve(&table, &connections));
     let again_at = || file.again.as_ref().map_or(0..0, Spanned::span);
     Ok(Matrix {
         name: file.name,
         about: file.about,
-        connections: checked(&file.connections, |counts| check::connections(counts))?.clone(),
+        connections,
         rounds: *checked(&file.rounds, |&n| check::rounds(n))?,
         warmup_s: time(&file.warmup, check::tenths)?,
         duration_s: time(&file.duration, check::seconds)?,
@@ -188,6 +192,7 @@ fn resolve(file: File) -> Result<Matrix, At> {
             },
         },
         latency: file.latency.as_ref().map(latency::resolve).transpose()?,
+        trace: trace.transpose()?,
         entrants: entrants.map_err(|problem| At::new(again_at(), problem))?,
     })
 }

@@ -61,6 +61,12 @@ impl ProcessGroup {
         Ok(Self { pids })
     }
 
+    /// Its processes.
+    #[must_use]
+    pub fn pids(&self) -> &[u32] {
+        &self.pids
+    }
+
     /// What the group has used so far.
     ///
     /// # Errors

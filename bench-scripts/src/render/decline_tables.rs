@@ -18,7 +18,8 @@ fn taken_apart(findings: &Findings) -> Table {
                   Added: what a request takes longer at the higher count, with its 95% interval. Waiting: the side's CPUs were idle, or taken by \
                   others. Share: of all added time, where it is proven that any was; above 100% where another part shrank. Beyond null: what was \
                   added less what was added to null's. The rate is that of the telemetry window, in which all connections are open; the load \
-                  generator's own, in the other tables, also counts the time that their opening takes, and changes by that much more.",
+                  generator's own, in the other tables, also counts the time that their opening takes, and changes by that much more."
+            .into(),
         grouped_by: Head::text("entrant"),
         columns: vec![
             Head::text("part"),
@@ -114,7 +115,8 @@ fn beside(findings: &Findings) -> Table {
     Table {
         title: "Beside the decline",
         caption: "What else differs between the two counts, medians over rounds. Run delay: the server's threads could run and had no CPU. \
-                  Retransmits and overflows of accept queues are the whole machine's.",
+                  Retransmits and overflows of accept queues are the whole machine's."
+            .into(),
         grouped_by: Head::text("entrant"),
         columns: vec![
             Head::text("connections"),
@@ -174,7 +176,8 @@ fn curves(findings: &Findings) -> Table {
         title: "Slopes and knees",
         caption: "Change of the figure for twice the connections: of one power law through all counts, and, where a curve is proven to turn \
                   for the worse (a knee), before and after the knee. 95% intervals in brackets. The rate is that of the telemetry window, \
-                  corrected for the distance of the CPUs; the cost is its ratio to null, and null's own that.",
+                  corrected for the distance of the CPUs; the cost is its ratio to null, and null's own that."
+            .into(),
         grouped_by: Head::text("entrant"),
         columns: vec![
             Head::text("figure"),

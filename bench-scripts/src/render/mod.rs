@@ -15,10 +15,13 @@ mod report_md;
 mod scaling_words;
 mod tables;
 mod terminal;
+mod traces;
+mod traces_csv;
 mod words;
 
 use crate::figure::{Figure, pictures as figures, png::Rasteriser, svg};
 use crate::findings::Findings;
+use crate::record::trace::Trace;
 use crate::record::{Cell, PacedCell, Run};
 use crate::report::Record;
 
@@ -45,6 +48,7 @@ pub struct Report<'a> {
     run: &'a Run,
     cells: &'a [Cell],
     paced: &'a [PacedCell],
+    traces: &'a [Trace],
     findings: &'a Findings,
     drawings: Vec<Drawing>,
     rasteriser: Rasteriser,
@@ -73,6 +77,7 @@ impl<'a> Report<'a> {
             run: &record.run,
             cells: &record.cells,
             paced: &record.paced,
+            traces: &record.traces,
             findings,
             drawings,
             rasteriser: Rasteriser::new(),
@@ -114,6 +119,9 @@ pub fn exporters<'a>(report: &'a Report) -> Vec<Box<dyn Exporter + 'a>> {
     ];
     if !report.paced.is_empty() {
         exporters.push(Box::new(rates_csv::RatesCsv));
+    }
+    if !report.traces.is_empty() {
+        exporters.push(Box::new(traces_csv::TracesCsv));
     }
     for drawing in &report.drawings {
         exporters.push(Box::new(pictures::Svg(drawing)));

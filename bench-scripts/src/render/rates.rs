@@ -41,12 +41,12 @@ const COLUMNS: &[Column] = &[
 ];
 
 const fn text(head: &'static str, write: fn(&EntrantRates, &RatePoint) -> String) -> Column {
-    let head = Head { head, text: true };
+    let head = Head::text(head);
     Column { head, write }
 }
 
 const fn number(head: &'static str, write: fn(&EntrantRates, &RatePoint) -> String) -> Column {
-    let head = Head { head, text: false };
+    let head = Head::number(head);
     Column { head, write }
 }
 
@@ -55,11 +55,11 @@ pub(super) fn tables(findings: &Findings) -> Vec<Table> {
     let Some(rates) = measured(findings) else {
         return Vec::new();
     };
-    let table = |title, caption, groups| Table {
+    let table = |title, caption: &'static str, groups| Table {
         title,
-        caption,
+        caption: caption.into(),
         grouped_by: Head::number("share"),
-        columns: COLUMNS.iter().map(|column| column.head).collect(),
+        columns: COLUMNS.iter().map(|column| column.head.clone()).collect(),
         groups,
     };
     vec![

@@ -70,13 +70,13 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
 }
 
 pub(super) fn write_table(out: &mut String, table: &Table) -> fmt::Result {
-    writeln!(out, "\n## {}\n\n{}\n", table.title, table.caption)?;
-    let heads = || {
-        [table.grouped_by]
-            .into_iter()
-            .chain(table.columns.iter().copied())
-    };
-    write_row(out, heads().map(|head| head.head))?;
+    writeln!(out, "\n## {}\n\n{}", table.title, line(&table.caption))?;
+    if table.groups.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    let heads = || [&table.grouped_by].into_iter().chain(&table.columns);
+    write_row(out, heads().map(|head| head.head.as_ref()))?;
     write!(out, "|")?;
     for head in heads() {
         write!(out, " {} |", if head.text { "---" } else { "---:" })?;

@@ -2,8 +2,9 @@
 
 mod workers;
 
-use super::decline_tables;
-use super::rates;
+use std::borrow::Cow;
+
+use super::{decline_tables, rates, traces};
 use crate::findings::{
     Bound, Compared, Comparisons, EntrantFindings, Findings, Interval, Point, Spread,
 };
@@ -14,12 +15,12 @@ pub(super) struct Table {
     /// What it is about.
     pub(super) title: &'static str,
     /// How to read it.
-    pub(super) caption: &'static str,
+    pub(super) caption: Cow<'static, str>,
     /// What the groups are.
     pub(super) grouped_by: Head,
     /// Its columns.
     pub(super) columns: Vec<Head>,
-    /// Its rows.
+    /// Its rows; none where there is nothing but the caption to say.
     pub(super) groups: Vec<Group>,
 }
 
@@ -45,11 +46,23 @@ pub(super) struct Group {
     pub(super) rows: Vec<Vec<String>>,
 }
 
+impl Group {
+    /// The rows of a connection count.
+    pub(super) fn of_count(connections: u64, rows: Vec<Vec<String>>) -> Self {
+        let name = quantity::whole(connections);
+        Self {
+            heading: format!("{name} connections"),
+            name,
+            rows,
+        }
+    }
+}
+
 /// The head of a column.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Head {
     /// What is in it, with the unit.
-    pub(super) head: &'static str,
+    pub(super) head: Cow<'static, str>,
     /// Whether it is text, and so set to the left.
     pub(super) text: bool,
 }
@@ -75,24 +88,28 @@ pub(super) fn all(findings: &Findings) -> Vec<Table> {
             title: "Cost and rate",
             caption: "Medians over rounds, with 95% intervals. ÷ null: the ratio to the null rung in the same round. \
                       Costs in µs are corrected for the machine's drift by that ratio. Entrants that share a letter are a tie: not proven to differ. \
-                      A rate that the client bounds does not rank servers: the cost does.",
+                      A rate that the client bounds does not rank servers: the cost does."
+                .into(),
             ..by_count(findings, COST_AND_RATE)
         },
         Table {
             title: "Latency, as wrk corrects it",
             caption: "Medians over rounds of each percentile. A closed loop: each connection waits for its answer, so more connections mean longer waits \
-                      of the same server.",
+                      of the same server."
+                .into(),
             ..by_count(findings, LATENCY)
         },
         Table {
             title: "Resources",
-            caption: "CPU: share of the CPUs that the threads of each side can use. Memory is resident memory under load.",
+            caption: "CPU: share of the CPUs that the threads of each side can use. Memory is resident memory under load."
+                .into(),
             ..by_count(findings, RESOURCES)
         },
     ];
     tables.extend(rates::tables(findings));
     tables.extend(decline_tables::all(findings));
     tables.extend(workers::table(findings));
+    tables.extend(traces::tables(&findings.traces));
     tables
 }
 
@@ -226,11 +243,17 @@ pub(super) const NOTHING: &str = "–";
 
 impl Head {
     pub(super) const fn text(head: &'static str) -> Self {
-        Self { head, text: true }
+        Self {
+            head: Cow::Borrowed(head),
+            text: true,
+        }
     }
 
     pub(super) const fn number(head: &'static str) -> Self {
-        Self { head, text: false }
+        Self {
+            head: Cow::Borrowed(head),
+            text: false,
+        }
     }
 }
 
@@ -248,9 +271,9 @@ const fn number(head: &'static str, write: fn(&Subject, &Point) -> String) -> Co
 fn by_count(findings: &Findings, columns: &[Column]) -> Table {
     Table {
         title: "",
-        caption: "",
+        caption: Cow::Borrowed(""),
         grouped_by: Head::number("connections"),
-        columns: columns.iter().map(|column| column.head).collect(),
+        columns: columns.iter().map(|column| column.head.clone()).collect(),
         groups: groups(findings, columns),
     }
 }
@@ -269,21 +292,17 @@ fn groups_of(findings: &Findings, columns: &[Column], is_wanted: fn(&Point) -> b
                 entrants.map(move |entrant| (entrant, &entrant.points[position]))
             };
             let connections = points().next().map_or(0, |(_, p)| u64::from(p.connections));
-            Group {
-                heading: format!("{} connections", quantity::whole(connections)),
-                name: quantity::whole(connections),
-                rows: points()
-                    .filter(|(_, point)| is_wanted(point))
-                    .map(|(entrant, point)| {
-                        let subject = Subject {
-                            entrant,
-                            comparisons: findings.comparisons.get(position),
-                        };
-                        let write = |column: &Column| (column.write)(&subject, point);
-                        columns.iter().map(write).collect()
-                    })
-                    .collect(),
-            }
+            let rows = points()
+                .filter(|(_, point)| is_wanted(point))
+                .map(|(entrant, point)| {
+                    let subject = Subject {
+                        entrant,
+                        comparisons: findings.comparisons.get(position),
+                    };
+                    let write = |column: &Column| (column.write)(&subject, point);
+                    columns.iter().map(write).collect()
+                });
+            Group::of_count(connections, rows.collect())
         })
         .collect()
 }

@@ -16,8 +16,11 @@ pub fn terminal_sentences(findings: &Findings) -> String {
 #[must_use]
 pub fn terminal_table(findings: &Findings) -> String {
     let summary = tables::summary(findings);
-    let heads = summary.columns.iter().map(|column| column.head);
-    let header: Vec<&str> = [summary.grouped_by.head].into_iter().chain(heads).collect();
+    let heads = summary.columns.iter().map(|column| column.head.as_ref());
+    let header: Vec<&str> = [summary.grouped_by.head.as_ref()]
+        .into_iter()
+        .chain(heads)
+        .collect();
     let mut table = table::plain(&header);
     // Whatever the terminal's width: a column that wraps is harder to read than a line that does.
     table.set_content_arrangement(ContentArrangement::Disabled);

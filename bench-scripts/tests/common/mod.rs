@@ -62,22 +62,30 @@ pub fn finish(command: &mut Command) -> (Option<i32>, String, String) {
     )
 }
 
+/// The first program `name` on PATH.
+pub fn on_path(name: &str) -> PathBuf {
+    rungs::ladder::on_path(name).unwrap()
+}
+
 /// Puts a wrk into `folder` that does as `script` says when it is to load a server. In it, `$REAL_WRK` is the real one.
 /// Gives the PATH on which it comes first.
 pub fn fake_wrk(folder: &Path, script: &str) -> OsString {
-    let path = env::var_os("PATH").unwrap();
-    let mut folders: Vec<_> = env::split_paths(&path).collect();
-    let real = folders.iter().map(|folder| folder.join("wrk"));
-    let real = real.into_iter().find(|path| path.is_file()).unwrap();
+    let real = on_path("wrk");
     let text = format!(
-        "#!/bin/sh\nif [ \"$1\" = --version ]; then echo 'wrk 4.1.0 of a test'; exit 1; fi\nREAL_WRK='{}'\n{script}\n",
+        "if [ \"$1\" = --version ]; then echo 'wrk 4.1.0 of a test'; exit 1; fi\nREAL_WRK='{}'\n{script}\n",
         real.display()
     );
-    let fake = folder.join("wrk");
-    fs::write(&fake, text).unwrap();
+    fake(folder, "wrk", &text)
+}
+
+/// Puts a program into `folder` that does as `script` says. Gives the PATH on which it comes first.
+pub fn fake(folder: &Path, name: &str, script: &str) -> OsString {
+    let fake = folder.join(name);
+    fs::write(&fake, format!("#!/bin/sh\n{script}\n")).unwrap();
     fs::set_permissions(&fake, Permissions::from_mode(0o755)).unwrap();
-    folders.insert(0, folder.to_owned());
-    env::join_paths(folders).unwrap()
+    let path = env::var_os("PATH").unwrap();
+    let folders = [folder.to_owned()].into_iter();
+    env::join_paths(folders.chain(env::split_paths(&path))).unwrap()
 }
 
 /// Waits until `condition` gives something.

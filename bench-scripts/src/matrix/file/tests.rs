@@ -21,6 +21,52 @@ fn head_problem(from: &str, to: &str) -> String {
     problem(&(HEAD.replace(from, to) + "[[entrant]]\nrung = \"epoll\"\n"))
 }
 
+/// The matrix with a table `[trace]` that holds this.
+fn traced(table: &str) -> Result<Matrix, MatrixError> {
+    parse(
+        "t.toml",
+        &format!("{HEAD}[trace]\n{table}\n[[entrant]]\nrung = \"epoll\"\n"),
+    )
+}
+
+#[test]
+fn a_traced_pass_takes_a_count_or_a_list() {
+    let counts = |text: &str| {
+        let matrix = traced(&format!("connections = {text}\nduration = \"1s\""));
+        matrix.unwrap().trace.unwrap().connections
+    };
+    assert_eq!(counts("16"), [16]);
+    assert_eq!(counts("[8, 16]"), [8, 16]);
+    let without = parse("t.toml", &format!("{HEAD}[[entrant]]\nrung = \"epoll\"\n"));
+    assert_eq!(without.unwrap().trace, None);
+}
+
+#[test]
+fn a_wrong_traced_pass_is_told_with_its_line() {
+    for (table, said) in [
+        (
+            "connections = 9\nduration = \"1s\"",
+            "t.toml:8: 9 connections are not measured",
+        ),
+        (
+            "connections = []\nduration = \"1s\"",
+            "t.toml:8: `connections` must hold at least one",
+        ),
+        (
+            "connections = \"8\"\nduration = \"1s\"",
+            "t.toml:8: a connection count, or a list",
+        ),
+        (
+            "connections = 8\nduration = \"0s\"",
+            "t.toml:9: 0s is out of range: at least 1s",
+        ),
+        ("connections = 8", "t.toml:7: missing field `duration`"),
+    ] {
+        let problem = traced(table).unwrap_err().to_string();
+        assert!(problem.starts_with(said), "{problem}");
+    }
+}
+
 fn entrant_problem(entrant: &str) -> String {
     problem(&format!("{HEAD}[[entrant]]\n{entrant}\n"))
 }

@@ -11,9 +11,10 @@ pub(super) fn table(findings: &Findings) -> Option<Table> {
     (!groups.is_empty()).then_some(Table {
         title: "Spread over workers",
         caption: "What the workers of one server had in the window: the one with the least, the middle one, the one with the most; medians \
-                  over rounds of each. Most ÷ mean is 1 where the load lies evenly.",
+                  over rounds of each. Most ÷ mean is 1 where the load lies evenly."
+            .into(),
         grouped_by: Head::number("connections"),
-        columns: WORKERS.iter().map(|column| column.head).collect(),
+        columns: WORKERS.iter().map(|column| column.head.clone()).collect(),
         groups,
     })
 }
