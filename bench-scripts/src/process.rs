@@ -73,12 +73,11 @@ impl Process {
             .stderr(Stdio::piped())
             .process_group(0);
         tie_to_parent(&mut command, cpus.map(cpu_set));
-        let mut child = command.spawn()?;
+        let mut child = command.spawn().inspect_err(|_| guardian::look())?;
         let stdout = Output::follow(child.stdout.take().expect("stdout is piped"));
         let stderr = Output::follow(child.stderr.take().expect("stderr is piped"));
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let pid = pid.expect("a process id is a positive i32");
-        guardian::watch(pid);
         Ok(Self {
             child,
             pid,
@@ -247,7 +246,10 @@ fn cpu_set(cpus: &[u32]) -> CpuSet {
     set
 }
 
-/// Makes the child end when we do, and puts it on `cpus`.
+/// Makes the child end when we do, has its group guarded, and puts it on `cpus`.
+///
+/// The child itself tells the guardian, before it becomes another program: were we to tell it, a child of ours that has a
+/// child already could outlive us, if we are killed before we can.
 fn tie_to_parent(command: &mut Command, cpus: Option<CpuSet>) {
     let parent = getpid();
     let prepare = move || {
@@ -257,12 +259,13 @@ fn tie_to_parent(command: &mut Command, cpus: Option<CpuSet>) {
             // The parent died before the line above could tie us to it.
             return Err(io::ErrorKind::BrokenPipe.into());
         }
+        guardian::watch(getpid());
         if let Some(cpus) = &cpus {
             rustix::thread::sched_setaffinity(None, cpus)?;
         }
         Ok(())
     };
-    // SAFETY: `prepare` runs between fork and exec, where only async-signal-safe calls are allowed. It makes three plain
+    // SAFETY: `prepare` runs between fork and exec, where only async-signal-safe calls are allowed. It makes a few plain
     // system calls on values that were made before the fork; it takes no lock and allocates nothing.
     unsafe {
         command.pre_exec(prepare);

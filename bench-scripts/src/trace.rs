@@ -81,7 +81,7 @@ impl<T: Tool> Attached<T> {
                 return Ok(Err(attached.failed(status)));
             }
             if Instant::now() >= by {
-                return Ok(Err(broken::<T>("did not attach in time".into())));
+                return Ok(Err(too_late::<T>()));
             }
             thread::sleep(POLL);
         }
@@ -147,6 +147,15 @@ pub fn installed<T: Tool>() -> Result<String, Absence> {
 fn ended_by_interrupt(status: ExitStatus) -> bool {
     let interrupt = Signal::INT.as_raw();
     status.signal() == Some(interrupt) || status.code() == Some(128 + interrupt)
+}
+
+/// Opening many connections may leave it no time.
+fn too_late<T: Tool>() -> Absence {
+    let Absence { what, remedy } = broken::<T>("did not attach in time".into());
+    Absence {
+        what,
+        remedy: format!("lengthen `duration` under [trace] in the matrix, or {remedy}"),
+    }
 }
 
 fn broken<T: Tool>(problem: String) -> Absence {

@@ -182,10 +182,9 @@ fn tools_that_may_not_or_do_not_work_are_named_and_the_sweep_goes_on() {
     let strace = absence(&traces[0].system_calls);
     assert!(strace.what.contains("not allowed to trace"), "{strace:?}");
     assert!(strace.remedy.contains("ptrace_scope"), "{strace:?}");
-    assert_eq!(
-        absence(&traces[0].counters).what,
-        "perf did not attach in time"
-    );
+    let perf = absence(&traces[0].counters);
+    assert_eq!(perf.what, "perf did not attach in time");
+    assert!(perf.remedy.contains("lengthen `duration`"), "{perf:?}");
     assert_eq!(traces[0].reasons(), []);
 }
 

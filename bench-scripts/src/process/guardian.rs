@@ -6,11 +6,12 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, BufRead, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
-use std::process::{ChildStdin, Command, Stdio};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
-use std::{env, thread};
+use std::{env, fmt, thread};
 
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 
@@ -21,7 +22,7 @@ pub const SUBCOMMAND: &str = "guardian";
 pub const GRACE: Duration = Duration::from_secs(2);
 
 /// The pipe to the guardian, once there is one. One for the whole process, as it guards against that one's end.
-static PIPE: OnceLock<Mutex<ChildStdin>> = OnceLock::new();
+static PIPE: OnceLock<OwnedFd> = OnceLock::new();
 
 /// Starts the guardian of all children that are started from now on. Call it once, before the first.
 ///
@@ -38,25 +39,35 @@ pub fn engage() -> io::Result<()> {
         .process_group(0)
         .spawn()?;
     let pipe = guardian.stdin.take().expect("stdin is piped");
-    PIPE.get_or_init(|| Mutex::new(pipe));
+    PIPE.get_or_init(|| pipe.into());
     Ok(())
 }
 
-/// Has a process group guarded.
+/// Has a process group guarded. A child may call it between fork and exec: it takes no lock and allocates nothing.
 pub(super) fn watch(group: Pid) {
-    tell('+', group);
+    tell(format_args!("+{}\n", group.as_raw_pid()));
 }
 
 /// A process group is over.
 pub(super) fn forget(group: Pid) {
-    tell('-', group);
+    tell(format_args!("-{}\n", group.as_raw_pid()));
 }
 
-fn tell(sign: char, group: Pid) {
-    if let Some(pipe) = PIPE.get() {
-        let mut pipe = pipe.lock().unwrap_or_else(PoisonError::into_inner);
-        // Without a guardian, what the kernel does must do.
-        let _ = pipe.write_all(format!("{sign}{}\n", group.as_raw_pid()).as_bytes());
+/// A child could not be started, and nobody knows which process group it had: those that are over are to be forgotten,
+/// lest a stranger be given the same id.
+pub(super) fn look() {
+    tell(format_args!("?\n"));
+}
+
+fn tell(line: fmt::Arguments) {
+    let Some(pipe) = PIPE.get() else { return };
+    let mut buffer = [0; 16];
+    let mut room = &mut buffer[..];
+    // The longest line, a sign and a positive i32, has 12 bytes. So few are written at once, whoever else writes (pipe(7)).
+    // Without a guardian, what the kernel does must do.
+    if room.write_fmt(line).is_ok() {
+        let length = 16 - room.len();
+        let _ = rustix::io::write(pipe, &buffer[..length]);
     }
 }
 
@@ -70,6 +81,8 @@ pub fn stand(input: impl BufRead, grace: Duration) {
             groups.insert(group.as_raw_pid());
         } else if let Some(group) = line.strip_prefix('-').and_then(group) {
             groups.remove(&group.as_raw_pid());
+        } else if line == "?" {
+            groups.retain(|group| Pid::from_raw(*group).is_some_and(runs));
         }
     }
     let groups: Vec<Pid> = groups.into_iter().filter_map(Pid::from_raw).collect();
@@ -77,13 +90,16 @@ pub fn stand(input: impl BufRead, grace: Duration) {
         let _ = kill_process_group(*group, Signal::TERM);
     }
     let deadline = Instant::now() + grace;
-    let runs = |group: &Pid| test_kill_process_group(*group).is_ok();
-    while groups.iter().any(runs) && Instant::now() < deadline {
+    while groups.iter().copied().any(runs) && Instant::now() < deadline {
         thread::sleep(super::POLL);
     }
     for group in &groups {
         let _ = kill_process_group(*group, Signal::KILL);
     }
+}
+
+fn runs(group: Pid) -> bool {
+    test_kill_process_group(group).is_ok()
 }
 
 #[cfg(test)]
@@ -102,7 +118,7 @@ mod tests {
     #[test]
     fn what_is_left_is_ended_and_what_is_over_is_let_alone() {
         let (mut left, mut over) = (stubborn(), stubborn());
-        let input = format!("+{0}\n+{1}\n-{1}\n", left.id(), over.id());
+        let input = format!("+{0}\n+{1}\n?\n-{1}\n", left.id(), over.id());
         stand(input.as_bytes(), Duration::from_millis(50));
         assert!(left.wait(Duration::from_secs(5)).is_some());
         assert!(over.try_wait().is_none());
