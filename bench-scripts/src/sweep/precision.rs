@@ -32,7 +32,7 @@ pub(super) fn blocks(
         let run = &setup.run;
         let left: Vec<Left<PlannedCell>> = resume::left(&run.order, run.attempts, &before);
         tally = measure(setup, &left, tally, store, interrupt)?;
-        if tally.interrupted {
+        if tally.interrupted || setup.run.precision.is_none() {
             return Ok(tally);
         }
         let cells = report::read(store.dir())?.cells;
@@ -46,7 +46,10 @@ pub(super) fn blocks(
 /// Adds a block to the plan of a run that is measured to its end, where it is not precise enough and there is time for one more.
 /// Says how it stands, and whether it added one.
 pub(super) fn extend(run: &mut Run, cells: &[Cell]) -> Result<bool, TooFewConnections> {
-    let Some((goal, stand)) = run.precision.zip(analyse(run, cells).precision) else {
+    let Some(goal) = run.precision else {
+        return Ok(false);
+    };
+    let Some(stand) = analyse(run, cells).precision else {
         return Ok(false);
     };
     let widest = in_short(&stand);
