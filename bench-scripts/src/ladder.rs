@@ -32,6 +32,10 @@ pub const RUNGS: &[Rung] = &[
         about: "the same server on mio",
     },
     Rung {
+        name: "uring",
+        about: "a proactor on io_uring(7), and a server on it",
+    },
+    Rung {
         name: "hyper",
         about: "tokio and hyper",
     },

@@ -39,8 +39,10 @@ pub use table::{Verdict, assert_contract, run_table};
 /// How a rung may differ from the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// On `rungs-http1`: epoll and mio.
+    /// On `rungs-http1`, told of readiness: epoll and mio.
     Raw,
+    /// On `rungs-http1`, told of completions.
+    Uring,
     /// On hyper's `http1::Builder`.
     Hyper,
     /// On stock `axum::serve`.
@@ -56,6 +58,7 @@ impl Kind {
         match name {
             "rung-null" => Some(Self::Null),
             "rung-epoll" | "rung-mio" => Some(Self::Raw),
+            "rung-uring" => Some(Self::Uring),
             "rung-hyper" => Some(Self::Hyper),
             "rung-axum" => Some(Self::Axum),
             _ => None,
@@ -67,6 +70,7 @@ impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Raw => "the raw rungs",
+            Self::Uring => "uring",
             Self::Hyper => "hyper",
             Self::Axum => "axum",
             Self::Null => "null",

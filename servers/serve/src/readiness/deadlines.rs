@@ -10,7 +10,7 @@ use std::time::Instant;
 /// which makes [`Deadlines::arm`] one comparison; when that entry comes up, the caller looks at the real deadline and
 /// arms it. For the same reason nothing is done when a session ends: whoever takes its place next finds an entry armed.
 #[derive(Debug, Default)]
-pub(super) struct Deadlines {
+pub struct Deadlines {
     /// May hold entries that an earlier one for the same place has overtaken; `armed` tells them.
     queue: BinaryHeap<Reverse<(Instant, u32)>>,
     /// For each place, the entry that counts.
@@ -20,7 +20,7 @@ pub(super) struct Deadlines {
 impl Deadlines {
     /// Sees to it that `index` comes up no later than `when`.
     #[inline]
-    pub(super) fn arm(&mut self, index: u32, when: Instant) {
+    pub fn arm(&mut self, index: u32, when: Instant) {
         match self.armed.get(index as usize) {
             Some(&Some(armed)) if armed <= when => {}
             _ => self.insert(index, when),
@@ -38,7 +38,7 @@ impl Deadlines {
 
     /// When the next place comes up. Entries of places that are not `in_use` are dropped first, so nobody is woken for
     /// a session that has ended.
-    pub(super) fn next(&mut self, in_use: impl Fn(u32) -> bool) -> Option<Instant> {
+    pub fn next(&mut self, in_use: impl Fn(u32) -> bool) -> Option<Instant> {
         while let Some(&Reverse((when, index))) = self.queue.peek() {
             let counts = self.armed[index as usize] == Some(when);
             if counts && in_use(index) {
@@ -53,7 +53,7 @@ impl Deadlines {
     }
 
     /// Takes out one place whose entry is due at `now`.
-    pub(super) fn pop(&mut self, now: Instant) -> Option<u32> {
+    pub fn pop(&mut self, now: Instant) -> Option<u32> {
         while let Some(&Reverse((when, index))) = self.queue.peek() {
             if when > now {
                 return None;

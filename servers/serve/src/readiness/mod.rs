@@ -31,5 +31,6 @@ mod server;
 mod session;
 
 pub use clock::Clock;
+pub use deadlines::Deadlines;
 pub use selector::{Interest, Key, Readiness, Selector};
 pub use server::Server;

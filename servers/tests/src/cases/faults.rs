@@ -158,6 +158,10 @@ fn resets() -> Vec<Case> {
     ]
 }
 
+/// Why uring is not held to a limit that is lowered while it runs.
+const LIMIT: &str = "io_uring accepts under the limit of descriptors that was in force when it was told to accept, so one that is lowered later \
+    means nothing to it; a test of its own starts it under one";
+
 fn descriptors() -> Vec<Case> {
     vec![
         case("no descriptors left: no spin, others are served, and then the waiting one")
@@ -173,7 +177,8 @@ fn descriptors() -> Vec<Case> {
             .expect(page().open())
             .process(ProcessStep::AllowDescriptors)
             .on(1)
-            .expect(ok(Route::Json).open()),
+            .expect(ok(Route::Json).open())
+            .exempt(Kind::Uring, LIMIT),
         // Of two threads that accept from one listener, the one that gets nothing has reserved a number for a moment, and
         // the connection may have got a higher one. Two more connections fill such a gap: the limit is the lowest free
         // number, and the one that the hanging up sets free must lie below it.
@@ -193,6 +198,7 @@ fn descriptors() -> Vec<Case> {
             .on(0)
             .hang_up()
             .on(1)
-            .expect(ok(Route::Json).open()),
+            .expect(ok(Route::Json).open())
+            .exempt(Kind::Uring, LIMIT),
     ]
 }

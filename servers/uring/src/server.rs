@@ -1,0 +1,270 @@
+//! A worker's server: sessions, driven by what the proactor has done.
+
+use std::io;
+use std::mem;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use rungs_serve::Worker;
+use rungs_serve::accept::{PAUSE, Remedy, remedy};
+use rungs_serve::counters::Counters;
+use rungs_serve::readiness::Deadlines;
+use rungs_uring::{Completion, Proactor, Standing, Token};
+
+use crate::session::{Desk, Flow, Session};
+
+/// The server of one worker.
+pub(crate) struct Server {
+    proactor: Proactor<Role>,
+    phase: Phase,
+    grace: Duration,
+    /// Sessions that are not closed.
+    open: usize,
+    deadlines: Deadlines,
+    desk: Desk,
+    /// With one slot: a proactor is for one thread.
+    counters: Counters,
+    failure: Option<io::Error>,
+}
+
+/// What a source is to the server.
+pub(crate) enum Role {
+    Listener,
+    Stop,
+    Connection(Session),
+}
+
+/// Where the server is in its life.
+enum Phase {
+    Serving {
+        listener: Token,
+        /// Descriptors have run out: accept nothing before this time.
+        paused: Option<Instant>,
+    },
+    Stopping {
+        until: Instant,
+    },
+}
+
+impl Server {
+    /// The server of `worker`, which accepts from now on, as soon as it [runs](Server::run).
+    ///
+    /// # Errors
+    ///
+    /// No descriptor is left.
+    pub(crate) fn new(worker: Worker, mut proactor: Proactor<Role>) -> io::Result<Self> {
+        let slot = worker.counters.slot(0);
+        // From here on they are counted here, be it that nothing happens.
+        slot.wakeups.add(0);
+        slot.events.add(0);
+        worker.listener.set_nonblocking(false)?;
+        let listener = proactor.add(worker.listener.into(), Standing::Accept, Role::Listener);
+        let stop = worker.stop.as_fd().try_clone_to_owned()?;
+        proactor.add(stop, Standing::Poll, Role::Stop);
+        worker.ready.announce();
+        Ok(Self {
+            proactor,
+            phase: Phase::Serving {
+                listener,
+                paused: None,
+            },
+            grace: worker.grace,
+            open: 0,
+            deadlines: Deadlines::default(),
+            desk: Desk::new(worker.limits),
+            counters: worker.counters,
+            failure: None,
+        })
+    }
+
+    /// Serves until it is stopped and its sessions have ended or their grace has.
+    ///
+    /// # Errors
+    ///
+    /// The listener or the proactor fails for good.
+    pub(crate) fn run(mut self) -> io::Result<()> {
+        while !self.is_over() {
+            let wait = self.next_wait();
+            self.proactor.turn(wait)?;
+            self.desk.tell_time();
+            let mut events = 0;
+            while let Some((token, completion)) = self.proactor.next_completion() {
+                events += 1;
+                self.complete(token, completion);
+            }
+            self.end_turn(events)?;
+        }
+        Ok(())
+    }
+
+    fn is_over(&self) -> bool {
+        match self.phase {
+            Phase::Serving { .. } => false,
+            Phase::Stopping { until } => self.open == 0 || self.desk.now >= until,
+        }
+    }
+
+    /// How long the proactor may wait at most, as of this turn's time; none: for ever.
+    fn next_wait(&mut self) -> Option<Duration> {
+        let own = match self.phase {
+            Phase::Serving { paused, .. } => paused,
+            Phase::Stopping { until } => Some(until),
+        };
+        let proactor = &self.proactor;
+        let session = self.deadlines.next(|index| proactor.is_open(Token(index)));
+        let next = match (own, session) {
+            (Some(own), Some(session)) => own.min(session),
+            (own, session) => own.or(session)?,
+        };
+        Some(next.saturating_duration_since(self.desk.now))
+    }
+
+    fn complete(&mut self, token: Token, completion: Completion) {
+        let desk = &mut self.desk;
+        let flow = match completion {
+            Completion::Accepted(socket) => return self.admit(socket),
+            Completion::Readable => return self.stop(),
+            Completion::Received => match self.proactor.input(token) {
+                Some((Role::Connection(session), input)) => session.receive(input, desk),
+                _ => return,
+            },
+            Completion::EndOfInput => match session(&mut self.proactor, token) {
+                Some(session) => session.end_of_input(desk),
+                None => return,
+            },
+            Completion::Sent { bytes, left } => match session(&mut self.proactor, token) {
+                Some(session) => session.sent(bytes, left, desk),
+                None => return,
+            },
+            Completion::Failed(error) => match self.proactor.about(token) {
+                Some(Role::Connection(_)) => Flow::Close,
+                Some(Role::Listener) => return self.accept_failed(token, error),
+                _ => return self.failure = Some(error),
+            },
+        };
+        self.follow(token, flow);
+    }
+
+    fn admit(&mut self, socket: OwnedFd) {
+        if matches!(self.phase, Phase::Stopping { .. }) {
+            return;
+        }
+        let session = Session::new(self.desk.now);
+        let deadline = session.deadline(&self.desk.limits);
+        let token = self
+            .proactor
+            .add(socket, Standing::Receive, Role::Connection(session));
+        self.deadlines.arm(token.0, deadline);
+        self.open += 1;
+        self.counters.slot(0).accepted.add(1);
+    }
+
+    fn accept_failed(&mut self, listener: Token, error: io::Error) {
+        match remedy(&error) {
+            Remedy::Wait | Remedy::Skip => self.proactor.resume(listener),
+            Remedy::Pause => {
+                if let Phase::Serving { paused, .. } = &mut self.phase {
+                    *paused = Some(self.desk.now + PAUSE);
+                }
+            }
+            Remedy::Fail => self.failure = Some(error),
+        }
+    }
+
+    /// Lets a session go on as it wants to.
+    fn follow(&mut self, token: Token, flow: Flow) {
+        match flow {
+            Flow::Wait => {}
+            Flow::Receive => self.proactor.resume(token),
+            Flow::Hurry => self.proactor.hurry(token),
+            Flow::Pause => {
+                self.proactor.hurry(token);
+                self.proactor.pause(token);
+            }
+            Flow::Send(notice) => {
+                let spare = self.proactor.spare();
+                let out = mem::replace(&mut self.desk.out, spare);
+                // With that they are handed to the kernel, though a quiet completion is seen later.
+                self.counters.slot(0).bytes.add(out.len() as u64);
+                self.proactor.send(token, out, notice);
+            }
+            Flow::ShutDown => {
+                self.proactor.shut_down(token);
+                self.proactor.resume(token);
+            }
+            Flow::Close => return self.close(token),
+        }
+        if let Some(session) = session(&mut self.proactor, token) {
+            let deadline = session.deadline(&self.desk.limits);
+            self.deadlines.arm(token.0, deadline);
+        }
+    }
+
+    fn close(&mut self, token: Token) {
+        self.desk.out.clear();
+        self.proactor.close(token);
+        self.open -= 1;
+        self.counters.slot(0).closed.add(1);
+    }
+
+    /// It is time to stop: accepts no more, ends idle sessions, and lets the others finish while the grace lasts.
+    fn stop(&mut self) {
+        let Phase::Serving { listener, .. } = self.phase else {
+            return;
+        };
+        self.proactor.close(listener);
+        self.phase = Phase::Stopping {
+            until: self.desk.now + self.grace,
+        };
+        for token in self.proactor.tokens() {
+            if let Some(session) = session(&mut self.proactor, token) {
+                let flow = session.shut_down(&mut self.desk);
+                self.follow(token, flow);
+            }
+        }
+    }
+
+    /// Ends a turn of so many `events`: does what is due, and publishes the counts.
+    fn end_turn(&mut self, events: u64) -> io::Result<()> {
+        self.go_on_accepting();
+        self.expire_due();
+        let slot = self.counters.slot(0);
+        slot.requests.add(mem::take(&mut self.desk.requests));
+        slot.wakeups.add(1);
+        slot.events.add(events);
+        self.failure.take().map_or(Ok(()), Err)
+    }
+
+    fn go_on_accepting(&mut self) {
+        if let Phase::Serving { listener, paused } = &mut self.phase
+            && paused.is_some_and(|until| until <= self.desk.now)
+        {
+            *paused = None;
+            self.proactor.resume(*listener);
+        }
+    }
+
+    fn expire_due(&mut self) {
+        while let Some(index) = self.deadlines.pop(self.desk.now) {
+            let token = Token(index);
+            let Some(session) = session(&mut self.proactor, token) else {
+                continue;
+            };
+            let deadline = session.deadline(&self.desk.limits);
+            if deadline <= self.desk.now {
+                let flow = session.expire(&mut self.desk);
+                self.follow(token, flow);
+            } else {
+                self.deadlines.arm(index, deadline);
+            }
+        }
+    }
+}
+
+/// The session of `token`, if that is an open connection.
+fn session(proactor: &mut Proactor<Role>, token: Token) -> Option<&mut Session> {
+    match proactor.about(token) {
+        Some(Role::Connection(session)) => Some(session),
+        _ => None,
+    }
+}
