@@ -1,5 +1,15 @@
 //! A proactor: one thread hands the kernel whole operations and is told what came of each.
 //!
+//! ```text
+//!         add, send, pause, close                                    next_completion
+//!  user ──────────────────────────▶ submission queue       completion queue ──────────▶ user
+//!                                         │                      ▲
+//!                                         │ turn: one system call│
+//!                                         ▼                      │
+//!                                   kernel: standing operations (accept, receive)
+//!                                           sends, cancellations
+//! ```
+//!
 //! It is an io_uring(7) and a table of sources, the descriptors that it owns. Everything the kernel may touch while an
 //! operation runs is owned here as well: the descriptor, the bytes that are being sent, the buffers that are being received
 //! into. So its users need no `unsafe`, and cannot close or change what the kernel still uses: [`Proactor::close`] cancels,
@@ -13,55 +23,18 @@ use std::time::Duration;
 
 use io_uring::types::{CancelBuilder, Fd, SubmitArgs, Timespec};
 use io_uring::{EnterFlags, IoUring, cqueue, opcode, squeue};
-use libc::{EAGAIN, EBUSY, EINTR, ENOBUFS, ETIME, MSG_DONTWAIT, SOCK_CLOEXEC};
+use libc::{EAGAIN, EBUSY, EINTR, ENOBUFS, ETIME, MSG_DONTWAIT, MSG_WAITALL, SOCK_CLOEXEC};
 use rustix::net::{Shutdown, shutdown};
 use slab::Slab;
 
 use crate::buffers::{Buffers, GROUP};
+use crate::operation::{Completion, Operation, Standing, Token};
 
 /// Completions that find room per submission: bursts are then told at once, without the detour by the kernel's overflow list.
 const COMPLETIONS_PER_ENTRY: u32 = 4;
 
 /// The largest capacity of a send buffer that is kept for the next send, in bytes.
 const SPARE: usize = 16 << 10;
-
-/// Names a source from [`Proactor::add`] to [`Proactor::close`], and possibly another one after that.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Token(pub u32);
-
-/// What is done with a source again and again, until it is paused, fails or ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
-    /// Accept connections; they do not block the kernel's operations, so `O_NONBLOCK` is not set. Told as
-    /// [`Completion::Accepted`].
-    Accept,
-    /// Receive whatever comes. Told as [`Completion::Received`] and at last [`Completion::EndOfInput`].
-    Receive,
-    /// Wait until there is something to read. Told as [`Completion::Readable`], once.
-    Poll,
-}
-
-/// What came of an operation.
-#[derive(Debug)]
-pub enum Completion {
-    /// A connection was accepted.
-    Accepted(OwnedFd),
-    /// Bytes came: [`Proactor::input`] lends them until [`Proactor::next_completion`] is called.
-    Received,
-    /// The peer has shut its write side down.
-    EndOfInput,
-    /// There is something to read.
-    Readable,
-    /// The kernel has taken bytes of a send. What is left follows by itself.
-    Sent {
-        /// Of this send, with this completion.
-        bytes: usize,
-        /// Of this send, to come.
-        left: usize,
-    },
-    /// The standing operation, or the send, has failed and is over. Error: that of accept(2), recv(2), poll(2) or send(2).
-    Failed(io::Error),
-}
 
 /// What the kernel does with a source of its own accord.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -80,18 +53,10 @@ enum Activity {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sending {
     No,
-    /// Its completion is nothing to return for, and is there when its submission is: see [`Proactor::turn`].
-    Quiet,
-    Urgent,
-}
-
-/// When a completed send is to be told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Notice {
-    /// At once: more is to be done then.
-    Urgent,
-    /// With whatever completes next, since it is the peer's turn then: that spares a system call.
-    Quiet,
+    /// It waits for nothing, and completes only if that was not enough: see [`Proactor::turn`].
+    AtOnce,
+    /// It was not enough: the rest waits for room.
+    Waits,
 }
 
 /// A descriptor, and what the kernel is doing with it.
@@ -113,29 +78,6 @@ impl<T> Source<T> {
     }
 }
 
-/// What a completion is of: the upper half of the number that goes with an operation; the lower is the source's place.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Operation {
-    Standing = 0,
-    Send = 1,
-    Cancel = 2,
-}
-
-impl Operation {
-    const fn user_data(self, token: Token) -> u64 {
-        (self as u64) << 32 | token.0 as u64
-    }
-
-    fn of(user_data: u64) -> (Self, Token) {
-        let operation = match user_data >> 32 {
-            0 => Self::Standing,
-            1 => Self::Send,
-            _ => Self::Cancel,
-        };
-        (operation, Token(user_data as u32))
-    }
-}
-
 /// A buffer that the kernel has filled for a source.
 struct Lent {
     token: Token,
@@ -151,8 +93,13 @@ pub struct Proactor<T> {
     sources: Slab<Source<T>>,
     /// What the submission queue had no room for.
     waiting: VecDeque<squeue::Entry>,
-    /// Sends that are [`Sending::Quiet`].
-    quiet: usize,
+    /// Sends that were [`Sending::AtOnce`] when they were submitted, the oldest first.
+    tried: VecDeque<Token>,
+    /// How many of them have been submitted, so that those without a completion are done.
+    concluded: usize,
+    /// What the kernel has told of and the user has not been told yet.
+    completed: VecDeque<cqueue::Entry>,
+    hurried: bool,
     spares: Vec<Vec<u8>>,
     /// Whether this kernel can wait for completions without calling that waiting for a disk.
     flags: EnterFlags,
@@ -173,7 +120,6 @@ impl<T> Proactor<T> {
             .setup_submit_all()
             .setup_cqsize(entries * COMPLETIONS_PER_ENTRY)
             .build(entries)?;
-        ring.submitter().register_ring_fd()?;
         let buffers = Buffers::register(receive_buffers.next_power_of_two(), &ring.submitter())?;
         let flags = if ring.params().is_feature_no_iowait() {
             EnterFlags::NO_IOWAIT
@@ -186,7 +132,10 @@ impl<T> Proactor<T> {
             lent: None,
             sources: Slab::new(),
             waiting: VecDeque::new(),
-            quiet: 0,
+            tried: VecDeque::new(),
+            concluded: 0,
+            completed: VecDeque::new(),
+            hurried: false,
             spares: Vec::new(),
             flags,
         })
@@ -279,42 +228,32 @@ impl<T> Proactor<T> {
     /// # Panics
     ///
     /// If the last one is still under way.
-    pub fn send(&mut self, token: Token, bytes: Vec<u8>, notice: Notice) {
+    pub fn send(&mut self, token: Token, bytes: Vec<u8>) {
         let source = &mut self.sources[token.0 as usize];
         assert!(source.sending == Sending::No, "one send at a time");
+        source.sending = Sending::AtOnce;
         source.outgoing = bytes;
         source.sent = 0;
-        match notice {
-            Notice::Quiet => {
-                source.sending = Sending::Quiet;
-                self.quiet += 1;
-                // If there is no room, it is not to wait for it: then its completion is news.
-                self.push_send(token, MSG_DONTWAIT);
-            }
-            Notice::Urgent => {
-                source.sending = Sending::Urgent;
-                self.push_send(token, 0);
-            }
-        }
+        self.tried.push_back(token);
+        // Less than all is then no success, so it is told.
+        let entry = self.send_rest(token, MSG_WAITALL | MSG_DONTWAIT);
+        self.push(entry.flags(squeue::Flags::SKIP_SUCCESS));
     }
 
-    /// Makes the send that is under way, if there is one, [`Notice::Urgent`].
-    pub fn hurry(&mut self, token: Token) {
-        let source = &mut self.sources[token.0 as usize];
-        if source.sending == Sending::Quiet {
-            source.sending = Sending::Urgent;
-            self.quiet -= 1;
-        }
-    }
-
-    fn push_send(&mut self, token: Token, flags: i32) {
+    /// The operation that sends what is left.
+    fn send_rest(&self, token: Token, flags: i32) -> squeue::Entry {
         let source = &self.sources[token.0 as usize];
         let rest = &source.outgoing[source.sent as usize..];
         let fd = Fd(source.fd.as_raw_fd());
-        let entry = opcode::Send::new(fd, rest.as_ptr(), rest.len() as u32)
+        opcode::Send::new(fd, rest.as_ptr(), rest.len() as u32)
             .flags(flags)
-            .build();
-        self.push(entry.user_data(Operation::Send.user_data(token)));
+            .build()
+            .user_data(Operation::Send.user_data(token))
+    }
+
+    /// Lets the next turn wait for nothing: something is to be done as soon as what is being sent is with the kernel.
+    pub fn hurry(&mut self) {
+        self.hurried = true;
     }
 
     /// Tells the peer of a connection that nothing more is sent: shutdown(2), which io_uring would hand to another thread.
@@ -330,7 +269,7 @@ impl<T> Proactor<T> {
         self.pause(token);
         let source = &mut self.sources[token.0 as usize];
         source.closing = true;
-        if source.sending != Sending::No {
+        if source.sending == Sending::Waits {
             self.cancel(Operation::Send, token);
         }
         self.forget_if_idle(token);
@@ -364,13 +303,31 @@ impl<T> Proactor<T> {
     }
 
     /// Hands over what is to be done and waits until something has been, at most `timeout` (none: for ever), in one system
-    /// call. Call [`Proactor::next_completion`] until it returns nothing before the next turn.
+    /// call. Then call [`Proactor::next_completion`] until it returns nothing.
+    ///
+    /// That something was sent is no reason to return: it is the peer's turn then. So a send is tried without waiting for
+    /// room, which is over when its submission is, and only what fails or falls short is told of by the kernel. Those that it
+    /// does not tell of were sent.
     ///
     /// # Errors
     ///
     /// Those of io_uring_enter(2) that are not about this moment only.
     pub fn turn(&mut self, timeout: Option<Duration>) -> io::Result<()> {
         self.take_back_lent();
+        self.submit_waiting()?;
+        let wait = self.waiting.is_empty() && !mem::take(&mut self.hurried);
+        let timeout = timeout.map(Timespec::from);
+        let args = match &timeout {
+            Some(timeout) => SubmitArgs::new().timespec(timeout),
+            None => SubmitArgs::new(),
+        };
+        let submitter = self.ring.submitter();
+        passing(submitter.submit_with_args_and_flags(wait.into(), &args, self.flags))?;
+        self.collect();
+        Ok(())
+    }
+
+    fn submit_waiting(&mut self) -> io::Result<()> {
         while let Some(entry) = self.waiting.pop_front() {
             if self.try_push(&entry) {
                 continue;
@@ -381,38 +338,56 @@ impl<T> Proactor<T> {
                 break;
             }
         }
-        // A quiet send does not wait for room, so its completion is there as soon as it is submitted. It is no reason to return:
-        // counting it in means to wait for one more, which is what the peer says next, and spares a system call.
-        let want = if self.waiting.is_empty() {
-            self.quiet + 1
-        } else {
-            0
-        };
-        let timeout = timeout.map(Timespec::from);
-        let args = match &timeout {
-            Some(timeout) => SubmitArgs::new().timespec(timeout),
-            None => SubmitArgs::new(),
-        };
-        let submitter = self.ring.submitter();
-        passing(submitter.submit_with_args_and_flags(want, &args, self.flags))
+        Ok(())
+    }
+
+    /// Takes over what the kernel tells of, and concludes what follows from that of which it does not tell.
+    fn collect(&mut self) {
+        for entry in self.ring.completion() {
+            if let (Operation::Send, token) = Operation::of(entry.user_data()) {
+                self.sources[token.0 as usize].sending = Sending::Waits;
+            }
+            self.completed.push_back(entry);
+        }
+        let queue = self.ring.submission();
+        if queue.is_empty() && self.waiting.is_empty() && !queue.cq_overflow() {
+            self.concluded = self.tried.len();
+        }
     }
 
     /// What was done next.
     pub fn next_completion(&mut self) -> Option<(Token, Completion)> {
         self.take_back_lent();
         loop {
-            let entry = self.ring.completion().next()?;
-            let (operation, token) = Operation::of(entry.user_data());
-            let completion = match operation {
-                Operation::Standing => self.complete_standing(token, &entry),
-                Operation::Send => self.complete_send(token, entry.result()),
-                // It came too late for what it was to cancel.
-                Operation::Cancel => None,
+            let (token, completion) = if self.concluded > 0 {
+                self.concluded -= 1;
+                let token = self.tried.pop_front()?;
+                (token, self.conclude_send(token))
+            } else {
+                let entry = self.completed.pop_front()?;
+                let (operation, token) = Operation::of(entry.user_data());
+                let completion = match operation {
+                    Operation::Standing => self.complete_standing(token, &entry),
+                    Operation::Send => self.complete_send(token, entry.result()),
+                    // It came too late for what it was to cancel.
+                    Operation::Cancel => None,
+                };
+                (token, completion)
             };
             if let Some(completion) = completion {
                 return Some((token, completion));
             }
         }
+    }
+
+    fn conclude_send(&mut self, token: Token) -> Option<Completion> {
+        let source = &mut self.sources[token.0 as usize];
+        if source.sending != Sending::AtOnce {
+            return None;
+        }
+        let bytes = source.outgoing.len();
+        self.end_send(token);
+        self.unless_closed(token, Completion::Sent { bytes, left: 0 })
     }
 
     fn take_back_lent(&mut self) {
@@ -475,7 +450,6 @@ impl<T> Proactor<T> {
     }
 
     fn complete_send(&mut self, token: Token, result: i32) -> Option<Completion> {
-        self.hurry(token);
         let source = &mut self.sources[token.0 as usize];
         let bytes = match check(result) {
             Ok(bytes) => bytes as usize,
@@ -491,7 +465,8 @@ impl<T> Proactor<T> {
         if left == 0 || source.closing {
             self.end_send(token);
         } else {
-            self.push_send(token, 0);
+            let entry = self.send_rest(token, 0);
+            self.push(entry);
         }
         self.unless_closed(token, Completion::Sent { bytes, left })
     }

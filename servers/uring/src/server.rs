@@ -176,17 +176,15 @@ impl Server {
         match flow {
             Flow::Wait => {}
             Flow::Receive => self.proactor.resume(token),
-            Flow::Hurry => self.proactor.hurry(token),
+            Flow::Hurry => self.proactor.hurry(),
             Flow::Pause => {
-                self.proactor.hurry(token);
+                self.proactor.hurry();
                 self.proactor.pause(token);
             }
-            Flow::Send(notice) => {
-                let spare = self.proactor.spare();
-                let out = mem::replace(&mut self.desk.out, spare);
-                // With that they are handed to the kernel, though a quiet completion is seen later.
-                self.counters.slot(0).bytes.add(out.len() as u64);
-                self.proactor.send(token, out, notice);
+            Flow::Send => self.send(token),
+            Flow::SendAndHurry => {
+                self.send(token);
+                self.proactor.hurry();
             }
             Flow::ShutDown => {
                 self.proactor.shut_down(token);
@@ -198,6 +196,14 @@ impl Server {
             let deadline = session.deadline(&self.desk.limits);
             self.deadlines.arm(token.0, deadline);
         }
+    }
+
+    fn send(&mut self, token: Token) {
+        let spare = self.proactor.spare();
+        let out = mem::replace(&mut self.desk.out, spare);
+        // With that they are handed to the kernel, though their completion is seen later.
+        self.counters.slot(0).bytes.add(out.len() as u64);
+        self.proactor.send(token, out);
     }
 
     fn close(&mut self, token: Token) {

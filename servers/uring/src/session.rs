@@ -6,7 +6,6 @@ use std::time::Instant;
 use rungs_http1::{Connection, Context, Limits, Next};
 use rungs_response::Encoder;
 use rungs_serve::readiness::Clock;
-use rungs_uring::Notice;
 
 /// The most input that is held while an answer is being sent, in bytes, before receiving is paused. What the kernel had
 /// received by then still comes.
@@ -81,8 +80,10 @@ pub(crate) enum Flow {
     Receive,
     /// As `Hurry`, and without receiving more until then.
     Pause,
-    /// By sending [`Desk::out`].
-    Send(Notice),
+    /// By sending [`Desk::out`]. It is the client's turn then.
+    Send,
+    /// By sending [`Desk::out`], and as soon as that is done.
+    SendAndHurry,
     /// By shutting its write side down, and receiving.
     ShutDown,
     /// Not at all.
@@ -192,10 +193,10 @@ impl Session {
         loop {
             if !desk.out.is_empty() {
                 self.state = State::Sending { held: Vec::new() };
-                return Flow::Send(match self.http.next() {
-                    Next::Read => Notice::Quiet,
-                    Next::Resume | Next::Linger | Next::Close => Notice::Urgent,
-                });
+                return match self.http.next() {
+                    Next::Read => Flow::Send,
+                    Next::Resume | Next::Linger | Next::Close => Flow::SendAndHurry,
+                };
             }
             match self.http.next() {
                 Next::Read => return Flow::Receive,
