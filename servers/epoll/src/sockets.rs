@@ -4,6 +4,7 @@ use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 
+use rungs_serve::socket;
 use rustix::net::{SocketFlags, accept_with};
 
 use crate::{Handler, Interest, Reactor, Token};
@@ -79,18 +80,18 @@ impl<T: AsFd> AsFd for Source<T> {
     }
 }
 
-impl<T: Read> Read for Source<T> {
+impl Read for Source<TcpStream> {
     fn read(&mut self, input: &mut [u8]) -> io::Result<usize> {
-        self.socket.read(input)
+        socket::read(&self.socket, input)
     }
 }
 
-impl<T: Write> Write for Source<T> {
+impl Write for Source<TcpStream> {
     fn write(&mut self, output: &[u8]) -> io::Result<usize> {
-        self.socket.write(output)
+        socket::write(&self.socket, output)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.socket.flush()
+        Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! `rung-mio`: the shared server on [`mio::Poll`], one for each thread. Edge-triggered, as mio always is.
 
-use std::io;
-use std::os::fd::AsRawFd;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::process::ExitCode;
 
 use mio::event::Event;
@@ -9,7 +9,7 @@ use mio::net::{TcpListener, TcpStream};
 use mio::unix::SourceFd;
 use mio::{Events, Poll, Token};
 use rungs_serve::readiness::{Interest, Key, Readiness, Selector, Server};
-use rungs_serve::{Rung, Stop, Worker};
+use rungs_serve::{Rung, Stop, Worker, socket};
 
 /// Not the token of any connection: see [`Key::to_bits`].
 const LISTENER: Token = Token(usize::MAX);
@@ -61,7 +61,7 @@ impl Rung for Mio {
     }
 }
 
-fn dispatch(server: &mut Server<TcpStream, TcpListener>, selector: &mut Watch, event: &Event) {
+fn dispatch(server: &mut Server<Connection, TcpListener>, selector: &mut Watch, event: &Event) {
     match event.token() {
         LISTENER => server.accept(selector),
         STOP => server.stop(selector),
@@ -71,6 +71,31 @@ fn dispatch(server: &mut Server<TcpStream, TcpListener>, selector: &mut Watch, e
             };
             server.ready(selector, Key::from_bits(bits as u64), readiness);
         }
+    }
+}
+
+/// A connection that is read and written as the epoll rung's are. mio's own calls are std's, which on Linux mio adds nothing to.
+struct Connection(TcpStream);
+
+impl Read for Connection {
+    fn read(&mut self, input: &mut [u8]) -> io::Result<usize> {
+        socket::read(&self.0, input)
+    }
+}
+
+impl Write for Connection {
+    fn write(&mut self, output: &[u8]) -> io::Result<usize> {
+        socket::write(&self.0, output)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl AsFd for Connection {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }
 
@@ -86,11 +111,11 @@ impl Watch {
 }
 
 impl Selector for Watch {
-    type Stream = TcpStream;
+    type Stream = Connection;
     type Listener = TcpListener;
 
-    fn accept(listener: &mut TcpListener) -> io::Result<TcpStream> {
-        listener.accept().map(|(stream, _)| stream)
+    fn accept(listener: &mut TcpListener) -> io::Result<Connection> {
+        listener.accept().map(|(stream, _)| Connection(stream))
     }
 
     fn listen(&mut self, listener: &mut TcpListener) -> io::Result<()> {
@@ -102,14 +127,14 @@ impl Selector for Watch {
         self.0.registry().deregister(listener)
     }
 
-    fn register(&mut self, stream: &mut TcpStream, key: Key) -> io::Result<()> {
+    fn register(&mut self, stream: &mut Connection, key: Key) -> io::Result<()> {
         let registry = self.0.registry();
-        registry.register(stream, token(key), mio::Interest::READABLE)
+        registry.register(&mut stream.0, token(key), mio::Interest::READABLE)
     }
 
     fn reregister(
         &mut self,
-        stream: &mut TcpStream,
+        stream: &mut Connection,
         key: Key,
         interest: Interest,
     ) -> io::Result<()> {
@@ -117,11 +142,13 @@ impl Selector for Watch {
             Interest::Read => mio::Interest::READABLE,
             Interest::Write => mio::Interest::WRITABLE,
         };
-        self.0.registry().reregister(stream, token(key), interest)
+        self.0
+            .registry()
+            .reregister(&mut stream.0, token(key), interest)
     }
 
-    fn deregister(&mut self, stream: &mut TcpStream) -> io::Result<()> {
-        self.0.registry().deregister(stream)
+    fn deregister(&mut self, stream: &mut Connection) -> io::Result<()> {
+        self.0.registry().deregister(&mut stream.0)
     }
 }
 

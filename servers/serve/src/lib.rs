@@ -15,6 +15,7 @@
 //! | `lines` | the JSON lines on stdout |
 //! | [`counters`] | what each worker counts |
 //! | [`readiness`] | the server that the epoll and mio rungs have in common |
+//! | [`socket`] | reading and writing by the system call itself |
 //! | `runtime` | what the rungs on tokio have in common |
 //!
 //! A rung is a type with [`Rung`] and a `main` that calls [`main`].
@@ -29,6 +30,7 @@ mod listen;
 pub mod readiness;
 #[cfg(feature = "tokio")]
 pub mod runtime;
+pub mod socket;
 mod stop;
 
 use std::io;
