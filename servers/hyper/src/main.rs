@@ -9,14 +9,16 @@
 mod body;
 mod service;
 
+use std::future::{Future, poll_fn};
 use std::io;
+use std::pin::pin;
 use std::process::ExitCode;
 
-use hyper::server::conn::http1;
+use hyper::server::conn::http1::{self, Connection};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
-use rungs_serve::runtime::{self, Acceptor, Options, Stopping};
+use rungs_serve::runtime::{self, Acceptor, Options, Stopping, Stream};
 use rungs_serve::{Limits, Rung, Worker};
+use tokio::sync::mpsc;
 
 use service::Answers;
 
@@ -49,21 +51,45 @@ hyper has no deadline for a body or for a client that stops reading, so --idle-t
 async fn serve(mut acceptor: Acceptor, stopping: Stopping, limits: Limits) {
     let http = http(&limits);
     let answers = Answers::new(acceptor.tally().clone());
-    let graceful = GracefulShutdown::new();
+    // Each connection has a sender, and nobody sends: the channel closes when the last one has ended.
+    let (open, mut ended) = mpsc::channel::<()>(1);
     loop {
         let (stream, _peer) = tokio::select! {
             connection = acceptor.accept() => connection,
             () = stopping.raised() => break,
         };
         let connection = http.serve_connection(TokioIo::new(stream), answers.clone());
-        let connection = graceful.watch(connection);
+        let (stopping, open) = (stopping.clone(), open.clone());
         tokio::spawn(async move {
-            // It concerns that one client only: a broken request, a vanished peer.
-            let _ = connection.await;
+            drive(connection, &stopping).await;
+            drop(open);
         });
     }
-    drop(acceptor);
-    graceful.shutdown().await;
+    drop((acceptor, open));
+    ended.recv().await;
+}
+
+/// Drives a connection to its end, and tells it when the server stops.
+///
+/// As `hyper_util::server::graceful` does, but for a request it costs a look at a flag: the wish to stop is polled once, which
+/// leaves the task's waker behind, and then only when it is there.
+async fn drive(connection: Connection<TokioIo<Stream>, Answers>, stopping: &Stopping) {
+    let mut connection = pin!(connection);
+    let mut raised = pin!(stopping.raised());
+    let mut watched = false;
+    let mut told = false;
+    let ended = poll_fn(|cx| {
+        if !told && (!watched || stopping.is_raised()) {
+            watched = true;
+            if raised.as_mut().poll(cx).is_ready() {
+                connection.as_mut().graceful_shutdown();
+                told = true;
+            }
+        }
+        connection.as_mut().poll(cx)
+    });
+    // An error concerns that one client only: a broken request, a vanished peer.
+    let _ = ended.await;
 }
 
 fn http(limits: &Limits) -> http1::Builder {

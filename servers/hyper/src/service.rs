@@ -3,22 +3,19 @@
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::LazyLock;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::{Body as _, Incoming};
-use hyper::header::{ALLOW, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
+use hyper::header::{ALLOW, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue};
 use hyper::service::Service;
 use hyper::{Request, Response, StatusCode};
 use rungs_response::{Answer, MAX_ECHO, PAGE, Route, Status, route};
 use rungs_serve::runtime::Tally;
 
 use crate::body::Body;
-
-/// `content-length` of the page, which need not be formatted for each request.
-const PAGE_LENGTH: HeaderValue = HeaderValue::from_static("83");
-const _: () = assert!(PAGE.len() == 83);
 
 /// Answers requests. Cloned for each connection.
 #[derive(Clone, Debug)]
@@ -75,12 +72,14 @@ impl Future for Answering {
     }
 }
 
+/// The response for the page. Its head is always the same, and to copy a map costs less than to hash into a new one.
 fn page() -> Response<Body> {
-    const HTML: HeaderValue = HeaderValue::from_static("text/html");
+    static HEADERS: LazyLock<HeaderMap> = LazyLock::new(|| {
+        let page = respond(&Route::Page.answer(), Bytes::new());
+        page.into_parts().0.headers
+    });
     let mut response = Response::new(Body::from_static(PAGE));
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HTML);
-    headers.insert(CONTENT_LENGTH, PAGE_LENGTH);
+    *response.headers_mut() = HEADERS.clone();
     response
 }
 

@@ -118,6 +118,12 @@ impl Stopping {
         let _ = self.0.readable().await;
     }
 
+    /// Whether it has come.
+    #[must_use]
+    pub fn is_raised(&self) -> bool {
+        self.0.get_ref().is_raised()
+    }
+
     /// Waits for it, and then for so long.
     async fn elapsed(&self, grace: Duration) {
         self.raised().await;
