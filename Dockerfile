@@ -23,6 +23,7 @@ COPY --from=build \
      /src/target/release/rung-null \
      /src/target/release/rung-epoll \
      /src/target/release/rung-mio \
+     /src/target/release/rung-uring \
      /src/target/release/rung-hyper \
      /src/target/release/rung-axum \
      /usr/local/bin/
