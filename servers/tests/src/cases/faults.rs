@@ -23,10 +23,17 @@ fn longest() -> String {
 }
 
 pub(super) fn cases() -> Vec<Case> {
-    [deadlines(), slow_readers(), resets(), descriptors()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        deadlines(),
+        idle(),
+        slow_readers(),
+        resets(),
+        interruptions(),
+        descriptors(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 fn deadlines() -> Vec<Case> {
@@ -84,6 +91,18 @@ fn deadlines() -> Vec<Case> {
     ]
 }
 
+fn idle() -> Vec<Case> {
+    let mut idle = case("a server with idle connections sleeps").null_too();
+    for client in 0..20 {
+        idle = idle.on(client).send_text(get("/")).expect(page().open());
+    }
+    vec![
+        // First, what follows the last answer has its time: counters, deadlines.
+        idle.pause(Duration::from_millis(200))
+            .process(ProcessStep::Sleeps(Duration::from_secs(2))),
+    ]
+}
+
 fn slow_readers() -> Vec<Case> {
     let mut crowd = case("unread answers of 16 MiB to 8 clients do not fill the memory");
     for client in 0..8 {
@@ -100,7 +119,7 @@ fn slow_readers() -> Vec<Case> {
             .expect_slowly(ok(Route::Bytes(LONGEST)).open()),
         crowd
             .pause(Duration::from_millis(300))
-            .process(ProcessStep::ResidentBelow(48 << 20))
+            .process(ProcessStep::GrowsBelow(8 << 20))
             .process(ProcessStep::Rests(Duration::from_millis(300)))
             .on(8)
             .send_text(get("/"))
@@ -112,18 +131,32 @@ fn slow_readers() -> Vec<Case> {
 
 fn resets() -> Vec<Case> {
     let survives = |case: Case| case.on(1).send_text(get("/")).expect(page().open());
-    let mut crowd = case("200 clients that come and go leave no connection behind").null_too();
-    for client in 0..200 {
-        crowd = crowd.on(client).send_text(get("/")).expect(page().open());
+    let mut crowd = case("1,000 clients that come and go leave no connection behind").null_too();
+    for _ in 0..5 {
+        for client in 0..200 {
+            crowd = crowd.on(client).send_text(get("/")).expect(page().open());
+        }
+        for client in 0..200 {
+            crowd = crowd.on(client).hang_up();
+        }
     }
-    for client in 0..200 {
-        crowd = crowd.on(client).hang_up();
+    let mut storm = case("a storm of 300 resets leaves no connection behind")
+        .null_too()
+        .connect_and_reset(100);
+    for _ in 0..100 {
+        storm = storm.send(b"GET / HT").reset();
+        storm = storm.send_text(longest()).reset();
     }
     vec![
-        crowd.process(ProcessStep::Counts {
-            pages: 400,
-            open: 0,
-        }),
+        crowd
+            .process(ProcessStep::ClosesAll)
+            .process(ProcessStep::Counts {
+                pages: 2_000,
+                open: 0,
+            }),
+        storm
+            .process(ProcessStep::ClosesAll)
+            .process(ProcessStep::Open(0)),
         survives(
             case("clients that vanish before they are accepted")
                 .null_too()
@@ -158,8 +191,69 @@ fn resets() -> Vec<Case> {
     ]
 }
 
-fn descriptors() -> Vec<Case> {
+/// What waits in the kernel when the process is stopped and goes on gets EINTR.
+fn interruptions() -> Vec<Case> {
+    let interrupted = |case: Case| {
+        let halt = |case: Case| {
+            case.process(ProcessStep::Halt)
+                .process(ProcessStep::GoOn)
+                .pause(Duration::from_millis(5))
+        };
+        (0..10).fold(case, |case, _| halt(case))
+    };
+    // All of it has happened when the server looks again, so it comes in one batch: connections that are gone, others
+    // that have a request, and new ones, which get the numbers of those that are gone.
+    let mut batch =
+        case("connections that end, speak and begin at once are not taken for one another");
+    for client in 0..20 {
+        batch = batch.on(client).send_text(get("/")).expect(page().open());
+    }
+    batch = batch.process(ProcessStep::Halt);
+    for client in 0..10 {
+        batch = batch.on(client).reset();
+        batch = batch.on(10 + client).send_text(get("/json"));
+        batch = batch.on(20 + client).send_text(get("/bytes/7"));
+    }
+    batch = batch.process(ProcessStep::GoOn);
+    for client in 0..10 {
+        batch = batch.on(10 + client).expect(ok(Route::Json).open());
+        batch = batch.on(20 + client).expect(ok(Route::Bytes(7)).open());
+    }
     vec![
+        interrupted(
+            case("a server that is interrupted goes on")
+                .null_too()
+                .send_text(get("/"))
+                .expect(page().open()),
+        )
+        .expect(nothing().open())
+        .on(1)
+        .send_text(get("/"))
+        .expect(page().open()),
+        interrupted(case("an answer that is interrupted goes on").send_text(longest()))
+            .expect(ok(Route::Bytes(LONGEST)).open()),
+        batch.process(ProcessStep::Open(20)),
+    ]
+}
+
+fn descriptors() -> Vec<Case> {
+    let mut crowd = case(
+        "no descriptors left: of more clients than descriptors, each is served when its turn comes",
+    )
+    .send_text(get("/"))
+    .expect(page().open())
+    .process(ProcessStep::DenyDescriptors);
+    for client in 1..=8 {
+        let last = request("GET", "/json", "connection: close\r\n");
+        crowd = crowd.on(client).send_text(last);
+    }
+    crowd = crowd.expect(nothing().silent()).on(0).hang_up();
+    for client in 1..=8 {
+        crowd = crowd.on(client).expect(ok(Route::Json).closing().closed());
+        crowd = crowd.hang_up();
+    }
+    vec![
+        crowd,
         case("no descriptors left: no spin, others are served, and then the waiting one")
             .send_text(get("/"))
             .expect(page().open())
