@@ -27,7 +27,6 @@ fn pipelines() -> Vec<Case> {
         || unreachable!("the request is longer"),
         |(first, second)| (first.to_owned(), second.to_owned()),
     );
-    let flood: &'static [u8] = Box::leak(get("/json").into_bytes().into_boxed_slice());
     let mixed = get("/") + &post("hello") + &get("/nowhere") + &get("/json");
     vec![
         case("three requests, one after the other")
@@ -46,14 +45,6 @@ fn pipelines() -> Vec<Case> {
         case("2,000 requests before the first answer is read")
             .send_text(get("/json").repeat(2_000))
             .expect(vec![ok(Route::Json); 2_000].open()),
-        case("20,000 requests without a pause are answered while they come, and others are served meanwhile")
-            .send_meanwhile(flood, 20_000)
-            .expect(vec![ok(Route::Json); 1_000].and_more())
-            .on(1)
-            .send_text(get("/"))
-            .expect(page().open())
-            .on(0)
-            .expect(vec![ok(Route::Json); 19_000].open()),
         case("a request split at every byte is answered after its last byte")
             .quick()
             .drip(whole.as_bytes()[..last].to_vec(), most)
