@@ -193,7 +193,8 @@ impl Server {
 }
 
 /// The sum of a counter over all workers; that of one may be negative where connections move between threads.
-pub(crate) fn total(counters: &Value, name: &str) -> i64 {
+#[must_use]
+pub fn total(counters: &Value, name: &str) -> i64 {
     let workers = counters["workers"].as_array().into_iter().flatten();
     workers.filter_map(|worker| worker[name].as_i64()).sum()
 }
