@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-use crate::program::run;
+use crate::process::run;
 use crate::{each_rung, url};
 
 /// Where the four coloured rungs of the picture are in the window, and their colours. The page has a margin of 8 pixels.

@@ -10,12 +10,12 @@
 //! | `slow` | slowhttptest: slow heads, slow bodies, slow reads, with others served meanwhile |
 
 mod browser;
-mod program;
+mod process;
 mod slow;
 
 use std::thread;
 
-use program::run;
+use process::{Said, run};
 use rungs_conformance::{Kind, RUNGS, Server, program};
 use rungs_response::PATTERN;
 
@@ -40,7 +40,7 @@ fn url(server: &Server, path: &str) -> String {
     format!("http://{}{path}", server.addr())
 }
 
-fn curl(server: &Server, path: &str, args: &[&str]) -> program::Said {
+fn curl(server: &Server, path: &str, args: &[&str]) -> Said {
     let url = url(server, path);
     let args = ["--silent", "--show-error", "--max-time", "30"]
         .iter()

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rungs_conformance::{Case, Kind, Server, cases, check, total};
 
-use crate::program::{Said, run};
+use crate::process::{Said, run};
 use crate::{each_rung, url};
 
 /// Connections that one attack opens, and how many it opens in a second.
