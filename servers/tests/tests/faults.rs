@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rungs_conformance::{RUNGS, Server, program, total};
 use rungs_response::Encoder;
-use rustix::process::{Resource, getrlimit, setrlimit};
+use rustix::process::{Pid, Resource, Signal, getrlimit, kill_process, setrlimit};
 
 const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n";
 
@@ -71,6 +71,33 @@ fn ends_without_a_word(client: &mut TcpStream) -> bool {
     match client.read(&mut [0]) {
         Ok(n) => n == 0,
         Err(error) => error.kind() == ErrorKind::ConnectionReset,
+    }
+}
+
+/// `TcpListener::bind` of std, mio and tokio would turn most of them away: their backlogs are fixed, and shorter.
+#[test]
+fn a_server_that_is_busy_lets_3_000_clients_wait() {
+    const CLIENTS: usize = 3_000;
+    need_descriptors(CLIENTS as u64);
+    for (rung, _) in RUNGS {
+        let server = Server::start(program(rung), LONG_GRACE).unwrap();
+        let pid = Pid::from_raw(server.pid() as i32).unwrap();
+        kill_process(pid, Signal::STOP).unwrap();
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|_| {
+                // The kernel sends a SYN that found no place again after a second.
+                let at_once = Duration::from_millis(900);
+                let mut client = TcpStream::connect_timeout(&server.addr(), at_once).unwrap();
+                client.set_read_timeout(Some(PATIENCE)).unwrap();
+                client.write_all(REQUEST).unwrap();
+                client
+            })
+            .collect();
+        kill_process(pid, Signal::CONT).unwrap();
+        let mut page = vec![0; page_length()];
+        for mut client in clients {
+            client.read_exact(&mut page).unwrap();
+        }
     }
 }
 
