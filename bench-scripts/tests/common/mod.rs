@@ -11,7 +11,6 @@ use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Once;
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
@@ -21,29 +20,9 @@ pub fn rungs() -> Command {
     Command::new(env!("CARGO_BIN_EXE_rungs"))
 }
 
-/// The program of a rung, built first where a test of this crate alone has not built it.
+/// The program of a rung.
 pub fn rung(name: &str) -> PathBuf {
-    static BUILT: Once = Once::new();
-    let folder = Path::new(env!("CARGO_BIN_EXE_rungs")).parent().unwrap();
-    BUILT.call_once(|| {
-        let names = ["null", "epoll", "mio", "hyper", "axum"];
-        if names
-            .iter()
-            .all(|name| folder.join(format!("rung-{name}")).exists())
-        {
-            return;
-        }
-        let mut cargo = Command::new(env!("CARGO"));
-        cargo.args(["build", "--quiet"]);
-        if !cfg!(debug_assertions) {
-            cargo.arg("--release");
-        }
-        for name in names {
-            cargo.args(["-p", &format!("rungs-{name}")]);
-        }
-        assert!(cargo.status().unwrap().success(), "the rungs do not build");
-    });
-    folder.join(format!("rung-{name}"))
+    rungs_conformance::program(name)
 }
 
 /// Runs `rungs` with `args`; gives its exit status, stdout and stderr.

@@ -127,7 +127,7 @@ impl Selector for Watch<'_> {
     }
 
     fn listen(&mut self, listener: &mut Self::Listener) -> io::Result<()> {
-        let interest = self.trigger.of(Interest::READ);
+        let interest = self.trigger.of(Interest::ACCEPT);
         listener.register(self.reactor, interest, on_listener, 0)
     }
 

@@ -24,6 +24,8 @@ pub struct Interest(c_int);
 impl Interest {
     /// Something to read, or the end of it.
     pub const READ: Self = Self(libc::EPOLLIN | libc::EPOLLRDHUP);
+    /// A connection to accept: of several reactors that wait for it, one is told (EPOLLEXCLUSIVE). Not to be reregistered.
+    pub const ACCEPT: Self = Self(libc::EPOLLIN | libc::EPOLLEXCLUSIVE);
     /// Room to write.
     pub const WRITE: Self = Self(libc::EPOLLOUT);
 

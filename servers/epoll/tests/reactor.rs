@@ -1,7 +1,9 @@
 //! The reactor on socket pairs, as any of its users would drive it.
 
 use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use rungs_epoll::{Interest, Reactor, Readiness, Token};
@@ -192,4 +194,29 @@ fn running_it_from_a_handler_is_an_error_and_no_more() {
         let error = context.nested.take().expect("an error");
         assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
     }
+}
+
+/// How many of two reactors that wait for connections on one listener are told of a single one.
+fn told_of_a_connection(interest: Interest) -> usize {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    thread::scope(|scope| {
+        let wait = || {
+            let (mut reactor, mut context) = (Reactor::new(8).unwrap(), Context::default());
+            reactor.register(&listener, interest, note, 0).unwrap();
+            reactor.run(&mut context, Some(Duration::from_millis(500)))
+        };
+        let waiting = [scope.spawn(wait), scope.spawn(wait)];
+        thread::sleep(Duration::from_millis(50));
+        let _client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let told = waiting.map(|reactor| reactor.join().unwrap().unwrap());
+        told.iter().sum()
+    })
+}
+
+#[test]
+fn one_connection_to_accept_is_told_to_one_reactor() {
+    assert_eq!(told_of_a_connection(Interest::READ), 2);
+    // Both are told if one of them was not waiting yet.
+    let one_alone = (0..20).any(|_| told_of_a_connection(Interest::ACCEPT) == 1);
+    assert!(one_alone);
 }

@@ -1,4 +1,7 @@
 //! `rung-mio`: the shared server on [`mio::Poll`], one for each thread. Edge-triggered, as mio always is.
+//!
+//! With `--accept shared` each connection wakes all threads that wait, though one accepts it: mio has no interest that
+//! stands for `EPOLLEXCLUSIVE`, which spares the epoll rung that.
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};

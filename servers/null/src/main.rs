@@ -109,7 +109,7 @@ impl Null {
     fn watch_listener(&mut self, reactor: &mut Reactor<Self>) -> io::Result<()> {
         self.accepting = Accepting::Watched;
         self.listener
-            .register(reactor, Interest::READ, on_listener, 0)
+            .register(reactor, Interest::ACCEPT, on_listener, 0)
     }
 
     fn next_wait(&mut self) -> Option<Duration> {

@@ -49,6 +49,7 @@ mod tests {
             (Errno::NETUNREACH, Remedy::Skip),
             (Errno::PERM, Remedy::Skip),
             (Errno::MFILE, Remedy::Pause),
+            (Errno::NFILE, Remedy::Pause),
             (Errno::NOMEM, Remedy::Pause),
             (Errno::BADF, Remedy::Fail),
         ] {

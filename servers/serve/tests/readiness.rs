@@ -12,6 +12,7 @@ use rungs_serve::counters::Counters;
 use rungs_serve::readiness::{Interest, Key, Readiness, Selector, Server};
 use rungs_serve::{Limits, Stop, Worker};
 use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
 const READABLE: Readiness = Readiness { closed: false };
 const REQUEST: &[u8] = b"GET /json HTTP/1.1\r\nhost: h\r\n\r\n";
@@ -177,6 +178,28 @@ fn an_answer_is_written_at_once_and_nothing_is_reregistered() {
         assert_eq!(bench.requests(), served);
     }
     assert!(bench.selector.interests.is_empty());
+}
+
+#[test]
+fn pipelined_requests_are_answered_in_one_write() {
+    // Each write to such a socket is a packet of its own (unix(7)).
+    let (ours, theirs) = socketpair(
+        AddressFamily::UNIX,
+        SocketType::SEQPACKET,
+        SocketFlags::NONBLOCK,
+        None,
+    )
+    .unwrap();
+    let mut client = UnixStream::from(theirs);
+    let mut bench = bench([Ok(Stream::Socket(ours.into()))]);
+    client.write_all(&REQUEST.repeat(100)).unwrap();
+    bench.ready(bench.selector.registered[0]);
+    bench.end_turn();
+    assert_eq!(bench.requests(), 100);
+    let mut answers = vec![0; 64 << 10];
+    let n = client.read(&mut answers).unwrap();
+    let statuses = answers[..n].windows(15).filter(|w| w == b"HTTP/1.1 200 OK");
+    assert_eq!(statuses.count(), 100);
 }
 
 #[test]

@@ -59,6 +59,8 @@ pub(crate) enum Step {
     On(usize),
     /// Send these bytes, so many times over, in as few segments as the kernel likes.
     Send(Cow<'static, [u8]>, usize),
+    /// The same from a thread of its own, while the script goes on.
+    SendMeanwhile(&'static [u8], usize),
     /// Send byte by byte, each in a segment of its own, with this pause between them; stops early if the server closes.
     Drip(Cow<'static, [u8]>, Duration),
     /// Send nothing more: FIN.
@@ -96,12 +98,22 @@ pub(crate) enum ProcessStep {
     DenyDescriptors,
     /// It can again.
     AllowDescriptors,
+    /// Stop all its threads; what waits in the kernel gets EINTR when it goes on (signal(7), "Interruption of system calls").
+    Halt,
+    /// Let them go on.
+    GoOn,
     /// For so long it uses less than a quarter of one CPU.
     Rests(Duration),
-    /// It holds less than so many bytes of memory.
-    ResidentBelow(u64),
+    /// For so long none of its threads runs at all.
+    Sleeps(Duration),
+    /// It holds less than so many bytes of memory more than when it began to listen.
+    GrowsBelow(u64),
+    /// No connection is left that the client has closed and the server has not (CLOSE_WAIT).
+    ClosesAll,
     /// SIGUSR1 tells that it has answered so many requests, all with the page, and has so many connections open.
     Counts { pages: u64, open: u64 },
+    /// SIGUSR1 tells that it has so many connections open.
+    Open(u64),
     /// A new connection gets no service: it is refused, or closed without an answer.
     Refuses,
     /// Another process of the same program with these flags (`{addr}` is the server's address) exits so, with this on stderr.
@@ -287,6 +299,10 @@ impl Case {
 
     pub(crate) fn send_repeated(self, piece: &'static [u8], times: usize) -> Self {
         self.step(Step::Send(piece.into(), times))
+    }
+
+    pub(crate) fn send_meanwhile(self, piece: &'static [u8], times: usize) -> Self {
+        self.step(Step::SendMeanwhile(piece, times))
     }
 
     pub(crate) fn drip(self, bytes: impl Into<Cow<'static, [u8]>>, every: Duration) -> Self {

@@ -1,15 +1,16 @@
 //! The black-box table: what every rung does with every input, driven over raw sockets.
 //!
 //! ```text
-//! cases/     the table: scripts of what a client sends and what it must get back
-//! case.rs    the words of a script: Case, Step, Expected
-//! reply.rs   the bytes of an expected answer, made by `rungs-response`
-//! wire.rs    one raw connection: send, receive, reset, exact to the byte
-//! expect.rs  compares what came with what was expected
-//! run.rs     plays one script against one server
-//! process.rs what /proc tells about a server: descriptors, CPU time, memory
-//! server.rs  starts a server binary, and stops it
-//! table.rs   plays the whole table: a server for each set of flags, several cases at once
+//! cases/      the table: scripts of what a client sends and what it must get back
+//! case.rs     the words of a script: Case, Step, Expected
+//! reply.rs    the bytes of an expected answer, made by `rungs-response`
+//! wire.rs     one raw connection: send, receive, reset, exact to the byte
+//! expect.rs   compares what came with what was expected
+//! run.rs      plays one script against one server
+//! process.rs  what /proc tells about a server: descriptors, CPU time, memory
+//! server.rs   starts a server binary, and stops it
+//! programs.rs the rungs, and where a test finds their programs
+//! table.rs    plays the whole table: a server for each set of flags, several cases at once
 //! ```
 //!
 //! The same table is used twice: by the test `contract` in each rung's crate, and by `rungs verify`. All rungs are held to
@@ -22,6 +23,7 @@ mod case;
 mod cases;
 mod expect;
 mod process;
+mod programs;
 mod reply;
 mod run;
 mod server;
@@ -32,8 +34,9 @@ use std::fmt;
 
 pub use case::{Case, Difference, Group};
 pub use cases::{cases, differences};
+pub use programs::{RUNGS, program};
 pub use run::{Agreement, Failure, check, check_process};
-pub use server::Server;
+pub use server::{Server, total};
 pub use table::{Verdict, assert_contract, run_table};
 
 /// How a rung may differ from the others.
@@ -55,14 +58,9 @@ impl Kind {
     /// The kind of the rung that names itself so in its `listening` line, such as `rung-epoll`.
     #[must_use]
     pub fn of_rung(name: &str) -> Option<Self> {
-        match name {
-            "rung-null" => Some(Self::Null),
-            "rung-epoll" | "rung-mio" => Some(Self::Raw),
-            "rung-uring" => Some(Self::Uring),
-            "rung-hyper" => Some(Self::Hyper),
-            "rung-axum" => Some(Self::Axum),
-            _ => None,
-        }
+        let name = name.strip_prefix("rung-")?;
+        let rung = RUNGS.iter().find(|(rung, _)| *rung == name);
+        rung.map(|(_, kind)| *kind)
     }
 }
 

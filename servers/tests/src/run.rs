@@ -6,10 +6,12 @@ use std::net::SocketAddr;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
+
 use crate::case::{Case, Pace, ProcessStep, Step};
 use crate::expect::{Mismatch, PROBE, closed, describe, expect};
 use crate::reply::page;
-use crate::server::Server;
+use crate::server::{self, Server};
 use crate::wire::{PATIENCE, Wire};
 use crate::{Kind, process};
 
@@ -108,7 +110,8 @@ impl<'a> Run<'a> {
                 self.current = *connection;
                 self.wire()?;
             }
-            Step::Send(bytes, times) => send(self.wire()?, bytes, *times),
+            Step::Send(bytes, times) => self.wire()?.send_repeated(bytes, *times),
+            Step::SendMeanwhile(bytes, times) => self.wire()?.send_meanwhile(bytes, *times),
             Step::Drip(bytes, every) => self.wire()?.drip(bytes, *every),
             Step::HalfClose => self.wire()?.half_close(),
             Step::Reset => {
@@ -170,13 +173,30 @@ impl<'a> Run<'a> {
             ProcessStep::AllowDescriptors => {
                 process::allow_descriptors(server.pid()).map_err(told("a limit of descriptors"))
             }
+            ProcessStep::Halt => process::halt(server.pid()).map_err(told("a stopped process")),
+            ProcessStep::GoOn => server
+                .signal(Signal::CONT)
+                .map_err(told("a process that can be signalled")),
             ProcessStep::Rests(duration) => {
                 process::rests(server.pid(), *duration).map_err(told("a process at rest"))
             }
-            ProcessStep::ResidentBelow(bytes) => {
-                process::resident_below(server.pid(), *bytes).map_err(told("bounded memory"))
+            ProcessStep::Sleeps(duration) => {
+                process::sleeps(server.pid(), *duration).map_err(told("a process that sleeps"))
             }
-            ProcessStep::Counts { pages, open } => counts(server, *pages, *open),
+            ProcessStep::GrowsBelow(bytes) => {
+                server.grows_below(*bytes).map_err(told("bounded memory"))
+            }
+            ProcessStep::ClosesAll => {
+                process::closes_all(addr).map_err(told("no connection in CLOSE_WAIT"))
+            }
+            ProcessStep::Counts { pages, open } => {
+                let bytes = pages * page_length();
+                counts(
+                    server,
+                    &[("requests", *pages), ("bytes", bytes), ("open", *open)],
+                )
+            }
+            ProcessStep::Open(open) => counts(server, &[("open", *open)]),
             ProcessStep::Refuses => refuses(addr),
             ProcessStep::Launch {
                 flags,
@@ -189,48 +209,35 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Small pieces are sent many at once: a client that takes long to send would meet the server's deadlines.
-fn send(wire: &mut Wire, piece: &[u8], times: usize) {
-    const BATCH: usize = 64 << 10;
-    let at_once = (BATCH / piece.len().max(1)).clamp(1, times);
-    let batch = piece.repeat(at_once);
-    for _ in 0..times / at_once {
-        wire.send(&batch);
-    }
-    wire.send(&batch[..times % at_once * piece.len()]);
-}
-
 fn connect(addr: SocketAddr) -> Result<Wire, Mismatch> {
     Wire::open(addr).map_err(|e| (format!("a connection to {addr}"), e.to_string()))
 }
 
+fn page_length() -> u64 {
+    let mut bytes = Vec::new();
+    page().encode(&mut bytes);
+    bytes.len() as u64
+}
+
 /// The counters are stored by the workers after the answers are sent, so they may lag by a moment.
-fn counts(server: &mut Server, pages: u64, open: u64) -> Result<(), Mismatch> {
-    let mut page_bytes = Vec::new();
-    page().encode(&mut page_bytes);
-    let expected = [pages, pages * page_bytes.len() as u64, open].map(u64::cast_signed);
+fn counts(server: &mut Server, expected: &[(&str, u64)]) -> Result<(), Mismatch> {
     let deadline = Instant::now() + PATIENCE;
     loop {
         let line = server
             .counters()
             .map_err(|e| ("a line of counters".into(), e.to_string()))?;
-        let got = ["requests", "bytes", "open"].map(|name| total(&line, name));
-        if got == expected {
+        let got = expected
+            .iter()
+            .map(|(name, _)| (*name, server::total(&line, name)));
+        let got: Vec<_> = got.collect();
+        let agrees = |(name, wanted): &(&str, u64)| got.contains(&(name, wanted.cast_signed()));
+        if expected.iter().all(agrees) {
             return Ok(());
         }
         if Instant::now() > deadline {
-            let say = |[requests, bytes, open]: [i64; 3]| {
-                format!("{requests} requests, {bytes} bytes, {open} open connections")
-            };
-            return Err((say(expected), say(got)));
+            return Err((format!("{expected:?}"), format!("{got:?}")));
         }
     }
-}
-
-/// The sum over all workers; one alone may be negative where connections move between threads.
-fn total(line: &serde_json::Value, name: &str) -> i64 {
-    let workers = line["workers"].as_array().into_iter().flatten();
-    workers.filter_map(|worker| worker[name].as_i64()).sum()
 }
 
 /// The server comes to serve nobody new: connecting fails, or the connection ends without an answer.

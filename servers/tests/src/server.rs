@@ -23,6 +23,8 @@ pub struct Server {
     addr: SocketAddr,
     lines: Receiver<String>,
     stderr: Option<JoinHandle<String>>,
+    /// Bytes of memory when it began to listen.
+    resident: u64,
 }
 
 impl Server {
@@ -57,12 +59,14 @@ impl Server {
             addr: SocketAddr::from(([127, 0, 0, 1], 0)),
             lines,
             stderr: Some(stderr),
+            resident: 0,
         };
         let listening = server.line("listening")?;
         server.addr = listening["addr"]
             .as_str()
             .and_then(|addr| addr.parse().ok())
             .ok_or_else(|| io::Error::other(format!("no address in {listening}")))?;
+        server.resident = process::resident(server.pid())?;
         Ok(server)
     }
 
@@ -104,6 +108,19 @@ impl Server {
             None => process::signal(self.child.id(), signal),
             Some(status) => Err(self.ended(status)),
         }
+    }
+
+    /// Fails if it holds `bytes` of memory more than when it began to listen, or even more.
+    pub(crate) fn grows_below(&self, bytes: u64) -> io::Result<()> {
+        let grown = process::resident(self.pid())?.saturating_sub(self.resident);
+        if grown < bytes {
+            return Ok(());
+        }
+        Err(io::Error::other(format!(
+            "it has grown by {} KiB, {} KiB allowed",
+            grown / 1024,
+            bytes / 1024
+        )))
     }
 
     /// Waits until it exits with 0, and returns its last line.
@@ -173,6 +190,13 @@ impl Server {
             said.unwrap_or_default().trim_end()
         ))
     }
+}
+
+/// The sum of a counter over all workers; that of one may be negative where connections move between threads.
+#[must_use]
+pub fn total(counters: &Value, name: &str) -> i64 {
+    let workers = counters["workers"].as_array().into_iter().flatten();
+    workers.filter_map(|worker| worker[name].as_i64()).sum()
 }
 
 impl Drop for Server {

@@ -2,6 +2,7 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use socket2::SockRef;
@@ -54,6 +55,18 @@ impl Wire {
     /// Sends all. A server that takes it no longer is no error here: what it answered tells.
     pub(crate) fn send(&mut self, bytes: &[u8]) {
         self.all_taken &= self.stream.write_all(bytes).is_ok();
+    }
+
+    /// Sends a piece so many times. Small pieces are sent many at once: a client that takes long to send would meet the
+    /// server's deadlines.
+    pub(crate) fn send_repeated(&mut self, piece: &[u8], times: usize) {
+        self.all_taken &= write_repeated(&mut self.stream, piece, times).is_ok();
+    }
+
+    /// The same from a thread of its own, so that this one can receive. It ends with the connection at the latest.
+    pub(crate) fn send_meanwhile(&self, piece: &'static [u8], times: usize) {
+        let stream = self.stream.try_clone();
+        thread::spawn(move || write_repeated(&mut stream?, piece, times));
     }
 
     /// Whether the server has taken all that was sent.
@@ -126,11 +139,21 @@ impl Wire {
                 Err(_reset) => return (bytes, Ended::Reset),
             }
             if pace == Pace::Slow {
-                std::thread::sleep(Duration::from_millis(1));
+                thread::sleep(Duration::from_millis(1));
             }
         }
         (bytes, Ended::Full)
     }
+}
+
+fn write_repeated(stream: &mut TcpStream, piece: &[u8], times: usize) -> io::Result<()> {
+    const BATCH: usize = 64 << 10;
+    let at_once = (BATCH / piece.len().max(1)).clamp(1, times);
+    let batch = piece.repeat(at_once);
+    for _ in 0..times / at_once {
+        stream.write_all(&batch)?;
+    }
+    stream.write_all(&batch[..times % at_once * piece.len()])
 }
 
 /// Replaces the value of each `date` line that lies between the two moments by [`EPOCH`].

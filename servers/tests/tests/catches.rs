@@ -115,7 +115,7 @@ fn a_declared_difference_that_does_not_show_fails() {
 
 #[test]
 fn a_case_about_the_process_needs_one() {
-    let idle = case("an idle server rests");
+    let idle = case("a server with idle connections sleeps");
     assert!(idle.needs_process());
     assert!(check(parrot(page_at(now()), 1), Kind::Null, &idle).is_err());
 }

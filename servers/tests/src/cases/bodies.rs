@@ -33,6 +33,7 @@ fn longest() -> Vec<u8> {
 
 fn echoes() -> Vec<Case> {
     let every_byte: Vec<u8> = (0..=255).collect();
+    let read_at_once = (64 << 10) - post_head(65_000).len();
     vec![
         case("a body with content-length is echoed")
             .quick()
@@ -59,6 +60,12 @@ fn echoes() -> Vec<Case> {
             .send_text(post_head(MAX_ECHO))
             .send(longest())
             .expect(echo(longest()).open()),
+        case("a request as long as the raw rungs read at once, then silence, then another")
+            .send_text(post_head(read_at_once))
+            .send(vec![b'x'; read_at_once])
+            .expect(echo(vec![b'x'; read_at_once]).silent())
+            .send_text(get("/"))
+            .expect(page().open()),
         case("content-length said twice alike is accepted")
             .send_text(
                 request(
@@ -74,6 +81,7 @@ fn echoes() -> Vec<Case> {
 fn chunks() -> Vec<Case> {
     let big_chunk = format!("{MAX_ECHO:x}\r\n");
     let pieces = "1\r\na\r\n".repeat(5_000);
+    let long = "x".repeat(16_000);
     vec![
         case("a chunked body is echoed")
             .quick()
@@ -103,6 +111,12 @@ fn chunks() -> Vec<Case> {
             .expect(echo("hello").open()),
         case("chunk extensions are ignored")
             .send_text(chunked("5;a=b;c=\"d\"\r\nhello\r\n0;x\r\n\r\n"))
+            .expect(echo("hello").open()),
+        case("chunk extensions of 16,000 bytes are ignored")
+            .send_text(chunked(&format!("5;{long}\r\nhello\r\n0\r\n\r\n")))
+            .expect(echo("hello").open()),
+        case("trailers of 16,000 bytes are ignored")
+            .send_text(chunked(&format!("5\r\nhello\r\n0\r\nx: {long}\r\n\r\n")))
             .expect(echo("hello").open()),
         case("trailers are ignored")
             .send_text(chunked(

@@ -140,10 +140,6 @@ fn starts() -> Vec<Case> {
             .process(ProcessStep::Counts { pages: 4,
                 open: 1,
             }),
-        case("an idle server rests")
-            .null_too()
-            .on(0)
-            .process(ProcessStep::Rests(Duration::from_millis(300))),
         case("--run-for ends the server")
             .null_too()
             .flags(&["--run-for", "300ms"])
