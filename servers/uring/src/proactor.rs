@@ -93,7 +93,7 @@ pub struct Proactor<T> {
     sources: Slab<Source<T>>,
     /// What the submission queue had no room for.
     waiting: VecDeque<squeue::Entry>,
-    /// Sends that were [`Sending::AtOnce`] when they were submitted, the oldest first.
+    /// Sends that are [`Sending::AtOnce`], the oldest first.
     tried: VecDeque<Token>,
     /// How many of them have been submitted, so that those without a completion are done.
     concluded: usize,
@@ -345,7 +345,10 @@ impl<T> Proactor<T> {
     fn collect(&mut self) {
         for entry in self.ring.completion() {
             if let (Operation::Send, token) = Operation::of(entry.user_data()) {
-                self.sources[token.0 as usize].sending = Sending::Waits;
+                let sending = &mut self.sources[token.0 as usize].sending;
+                if mem::replace(sending, Sending::Waits) == Sending::AtOnce {
+                    self.tried.retain(|tried| *tried != token);
+                }
             }
             self.completed.push_back(entry);
         }
@@ -381,11 +384,7 @@ impl<T> Proactor<T> {
     }
 
     fn conclude_send(&mut self, token: Token) -> Option<Completion> {
-        let source = &mut self.sources[token.0 as usize];
-        if source.sending != Sending::AtOnce {
-            return None;
-        }
-        let bytes = source.outgoing.len();
+        let bytes = self.sources[token.0 as usize].outgoing.len();
         self.end_send(token);
         self.unless_closed(token, Completion::Sent { bytes, left: 0 })
     }
