@@ -10,6 +10,7 @@
 //! process.rs what /proc tells about a server: descriptors, CPU time, memory
 //! server.rs  starts a server binary, and stops it
 //! table.rs   plays the whole table: a server for each set of flags, several cases at once
+//! differential/ generated requests: the same bytes to several rungs
 //! ```
 //!
 //! The same table is used twice: by the test `contract` in each rung's crate, and by `rungs verify`. All rungs are held to
@@ -20,6 +21,7 @@
 
 mod case;
 mod cases;
+pub mod differential;
 mod expect;
 mod process;
 mod reply;
