@@ -320,12 +320,15 @@ impl Connection {
         };
         self.since = cx.now;
         match skip.take(rest) {
-            Some(used) => {
-                if skip.is_done() {
-                    self.state = State::Idle;
+            Some(used) if skip.is_done() => {
+                self.state = State::Idle;
+                if self.ahead == Ahead::LastRequest {
+                    // What follows may have come after the stop: that must not depend on how it was cut.
+                    self.close();
                 }
                 used
             }
+            Some(used) => used,
             None => {
                 self.state = State::Linger;
                 rest.len()

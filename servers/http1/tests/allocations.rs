@@ -2,39 +2,9 @@
 
 mod common;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
 use common::Client;
+use common::counting::{self, live};
 use rungs_http1::Next;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-    static LIVE: Cell<i64> = const { Cell::new(0) };
-}
-
-/// The system's allocator, which counts what the present thread asks of it.
-struct Counting;
-
-// SAFETY: every call is handed on to the system's allocator as it is; the counters have no destructor and allocate
-// nothing.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        LIVE.set(LIVE.get() + 1);
-        // SAFETY: the caller's promises are the system's conditions.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        LIVE.set(LIVE.get() - 1);
-        // SAFETY: as above; the block came from the system's allocator.
-        unsafe { System.dealloc(block, layout) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
 
 /// Allocations in 100 calls, after a first one has grown the output buffer.
 fn allocations(input: &str) -> u64 {
@@ -43,14 +13,14 @@ fn allocations(input: &str) -> u64 {
     let mut before = 0;
     for round in 0..=100 {
         if round == 1 {
-            before = ALLOCATIONS.get();
+            before = counting::allocations();
         }
         client.out.clear();
         client.receive(input.as_bytes());
         assert_eq!(client.next(), Next::Read);
         assert!(client.out.starts_with(b"HTTP/1.1 200 OK\r\n"));
     }
-    ALLOCATIONS.get() - before
+    counting::allocations() - before
 }
 
 #[test]
@@ -76,7 +46,7 @@ fn the_counter_counts() {
 fn an_idle_connection_owns_nothing() {
     let mut client = Client::new();
     client.out.reserve(1 << 20);
-    let idle = LIVE.get();
+    let idle = live();
     for request in [
         "GET / HTTP/1.1\r\nhost: a\r\n\r\n",
         "GET /bytes/200000 HTTP/1.1\r\nhost: a\r\n\r\nGET / HTTP/1.1\r\nhost: a\r\n\r\n",
@@ -85,9 +55,9 @@ fn an_idle_connection_owns_nothing() {
     ] {
         let (head, rest) = request.split_at(request.len() - 8);
         client.receive(head.as_bytes());
-        assert!(LIVE.get() > idle || request.starts_with("POST / "));
+        assert!(live() > idle || request.starts_with("POST / "));
         client.receive(rest.as_bytes());
         client.flush();
-        assert_eq!((client.next(), LIVE.get()), (Next::Read, idle), "{request}");
+        assert_eq!((client.next(), live()), (Next::Read, idle), "{request}");
     }
 }

@@ -192,7 +192,8 @@ fn a_stop_finishes_an_unwanted_body() {
     client.exchange("GET / HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\nabc");
     client.shut_down();
     assert_eq!(client.next(), Next::Read);
-    assert_eq!(client.exchange("defghi"), "");
+    // Whether a request comes along with the last of it or a moment later makes no difference.
+    assert_eq!(client.exchange(&format!("defghi{GET}")), "");
     assert_eq!(client.next(), Next::Close);
 }
 

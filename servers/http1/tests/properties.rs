@@ -3,47 +3,11 @@
 mod common;
 
 use common::Client;
+use common::script::{CUT, check};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use rungs_http1::Next;
-
-/// Everything that can be seen from outside.
-#[derive(Debug, PartialEq)]
-struct Seen {
-    out: Vec<u8>,
-    requests: u64,
-    next: Next,
-    after_fin: Next,
-}
-
-/// When the caller writes, and calls `resume`.
-#[derive(Clone, Copy, Debug)]
-enum Flush {
-    /// After each piece of input, as a reactor does.
-    EachPiece,
-    /// After the last, as may happen when completions come in a batch.
-    AtTheEnd,
-}
-
-fn drive<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, flush: Flush) -> Seen {
-    let mut client = Client::new();
-    for piece in pieces {
-        client.receive(piece);
-        if let Flush::EachPiece = flush {
-            client.flush();
-        }
-    }
-    client.flush();
-    let next = client.next();
-    client.fin();
-    Seen {
-        next,
-        after_fin: client.next(),
-        out: client.out,
-        requests: client.requests,
-    }
-}
 
 /// Cuts `input` at each of `cuts`.
 fn pieces<'a>(input: &'a [u8], cuts: &[Index]) -> Vec<&'a [u8]> {
@@ -160,26 +124,13 @@ fn input() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn any_split_gives_the_same_answers(
-        input in input(),
-        cuts in vec(any::<Index>(), 0..12),
-        flush in select(vec![Flush::EachPiece, Flush::AtTheEnd]),
-    ) {
-        let whole = drive([&input[..]], Flush::EachPiece);
-        prop_assert_eq!(drive(pieces(&input, &cuts), flush), whole);
+    fn any_split_gives_the_same_answers(input in input(), cuts in vec(any::<Index>(), 0..12)) {
+        check(&pieces(&input, &cuts).join(&CUT));
     }
 
     #[test]
-    fn single_bytes_give_the_same_answers(input in vec(prop_oneof![good_request(), request()], 1..3)) {
-        let input = input.concat();
-        let whole = drive([&input[..]], Flush::EachPiece);
-        prop_assert_eq!(drive(input.chunks(1), Flush::EachPiece), whole);
-    }
-
-    #[test]
-    fn arbitrary_bytes_are_survived(input in vec(any::<u8>(), 0..500), cuts in vec(any::<Index>(), 0..4)) {
-        let seen = drive(pieces(&input, &cuts), Flush::EachPiece);
-        prop_assert_eq!(seen.after_fin, Next::Close);
+    fn any_script_is_survived(script in vec(any::<u8>(), 0..500)) {
+        check(&script);
     }
 
     #[test]
@@ -195,10 +146,13 @@ proptest! {
             let head = format!("POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: {}\r\n\r\n", body.len());
             [head.as_bytes(), &body].concat()
         };
-        let seen = drive(pieces(&request, &cuts), Flush::EachPiece);
-        prop_assert!(seen.out.starts_with(b"HTTP/1.1 200 OK\r\n"));
-        prop_assert!(seen.out.ends_with(&[b"\r\n\r\n", &body[..]].concat()));
-        prop_assert_eq!((seen.requests, seen.next), (1, Next::Read));
+        let mut client = Client::new();
+        for piece in pieces(&request, &cuts) {
+            client.receive(piece);
+        }
+        prop_assert!(client.out.starts_with(b"HTTP/1.1 200 OK\r\n"));
+        prop_assert!(client.out.ends_with(&[b"\r\n\r\n", &body[..]].concat()));
+        prop_assert_eq!((client.requests, client.next()), (1, Next::Read));
     }
 }
 

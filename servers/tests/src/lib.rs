@@ -11,6 +11,7 @@
 //! server.rs   starts a server binary, and stops it
 //! programs.rs the rungs, and where a test finds their programs
 //! table.rs    plays the whole table: a server for each set of flags, several cases at once
+//! differential/ generated requests: the same bytes to several rungs
 //! ```
 //!
 //! The same table is used twice: by the test `contract` in each rung's crate, and by `rungs verify`. All rungs are held to
@@ -21,6 +22,7 @@
 
 mod case;
 mod cases;
+pub mod differential;
 mod expect;
 mod process;
 mod programs;

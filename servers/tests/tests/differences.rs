@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
+use rungs_conformance::differential::DECLARED;
 use rungs_conformance::{cases, differences};
 
 const INTRODUCTION: &str = "\
@@ -17,6 +18,14 @@ table on your machine and prints the same.
 
 Wishes of an RFC beyond hyper's reach are here too: RFC 9112, section 3.2, wants a request without a valid `Host` refused (MUST). The raw
 rungs do, hyper leaves it to its users.
+";
+
+const GENERATED: &str = "
+## Generated requests
+
+Requests that nobody wrote by hand (`servers/tests/tests/differential`) go to the raw rungs, which agree to the byte, and to hyper, which does so
+too but for this:
+
 ";
 
 /// The page: for each kind of rung, each reason, and the cases that it explains.
@@ -39,6 +48,10 @@ fn page() -> String {
                 let _ = writeln!(page, "  - {case}");
             }
         }
+    }
+    page += GENERATED;
+    for difference in DECLARED {
+        let _ = writeln!(page, "- {}", difference.why);
     }
     page
 }

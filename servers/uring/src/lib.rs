@@ -28,7 +28,7 @@
 //!   and read from another at any time until it says that it has finished. So the proactor owns them, and the sockets; a
 //!   connection is closed in two steps, cancel and wait for the end of what was cancelled.
 //! - **Which memory?** A reactor reads into one scratch buffer after it has heard of the bytes. Ten thousand receives that
-//!   are under way would want ten thousand buffers. Instead the kernel takes one from a ring of a few hundred when bytes
+//!   are under way would want ten thousand buffers. Instead the kernel takes one from a small ring when bytes
 //!   come, and it goes back once `http1` has read it: an idle connection holds no buffer in either rung.
 //! - **One order, many results.** An accept or a receive is *multishot*: it stands until it is cancelled or fails. It
 //!   also ends when no buffer is left (`ENOBUFS`) or completions overflow; neither says anything about the connection, and

@@ -25,7 +25,7 @@ struct Options {
     ring_entries: u32,
 
     /// Buffers of 4 KiB that the kernel receives into; rounded up to a power of two
-    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..=1 << 15))]
+    #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u16).range(1..=1 << 15))]
     receive_buffers: u16,
 }
 

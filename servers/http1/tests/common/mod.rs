@@ -2,6 +2,9 @@
 
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
+pub mod counting;
+pub mod script;
+
 use std::time::{Duration, Instant};
 
 use rungs_http1::{Connection, Context, Limits, Next};
