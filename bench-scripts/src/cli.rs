@@ -381,7 +381,8 @@ fn doctor(matrix: &str) -> anyhow::Result<ExitCode> {
         machine.cpu_model, machine.os, machine.kernel
     ))?;
     let plan = cpu_plan::plan(&machine.cpus_allowed, &machine.smt_siblings, matrix.pinned);
-    let findings = preflight::findings(&matrix, &machine, &plan);
+    let mut findings = preflight::findings(&matrix, &machine, &plan);
+    findings.extend(preflight::support::findings(&matrix));
     for finding in &findings {
         print_finding(finding)?;
     }

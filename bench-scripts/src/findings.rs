@@ -11,7 +11,7 @@ mod workers;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::record::Reason;
+use crate::record::{Reason, Skipped};
 
 pub use fixed_rates::{EntrantRates, FEW_SAMPLES, FixedRates, InvalidPacedCell, RatePoint};
 pub use scaling::{
@@ -30,6 +30,9 @@ pub struct Findings {
     pub matrix: String,
     /// How many cells the findings rest on.
     pub cells: CellCounts,
+    /// Entrants that cannot run on this machine, and were not measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<Skipped>,
     /// What the load generator reached against each control, per connection count, ascending.
     pub ceilings: Vec<Ceiling>,
     /// How far one server, entered twice, lay from itself; none where the matrix enters none twice, or too little was valid.

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 pub use file::MatrixError;
 
 use crate::ladder;
+use crate::record::Skipped;
 
 /// A matrix as resolved: defaults filled in, command-line overrides applied, every field explicit.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
@@ -249,9 +250,53 @@ impl Matrix {
             }
             entrants.push(Entrant::rung(label));
         }
+        self.again(entrants)
+    }
+
+    /// `entrants`, some of the matrix's, with the one that the matrix has twice, or the first one.
+    fn again(&self, entrants: Vec<Entrant>) -> Result<Vec<Entrant>, String> {
         let repeated = self.entrants.iter().find_map(|e| e.repeat_of.as_deref());
         let repeated = repeated.filter(|label| entrants.iter().any(|e| e.label == *label));
         with_repeat(entrants, repeated)
+    }
+
+    /// The matrix without entrants that cannot run on this machine.
+    ///
+    /// # Errors
+    ///
+    /// In a sentence, if nothing is left to measure.
+    pub fn without(mut self, skipped: &[Skipped]) -> Result<Self, String> {
+        let reason = |entrant: &Entrant| {
+            let label = entrant.repeat_of.as_ref().unwrap_or(&entrant.label);
+            let skipped = skipped.iter().find(|skipped| skipped.label == *label)?;
+            Some(format!("{label} cannot run here: {}", skipped.reason))
+        };
+        let is_needed = |entrant: &&Entrant| entrant.control;
+        if let Some(reason) = self.entrants.iter().filter(is_needed).find_map(reason) {
+            return Err(reason);
+        }
+        let (left, gone): (Vec<_>, Vec<_>) = self
+            .entrants
+            .iter()
+            .partition(|entrant| reason(entrant).is_none());
+        if !left.iter().any(|entrant| entrant.is_contestant()) && !gone.is_empty() {
+            let reasons: Vec<_> = gone
+                .into_iter()
+                .filter(|e| e.is_contestant())
+                .filter_map(reason)
+                .collect();
+            return Err(format!(
+                "nothing is left to measure: {}",
+                reasons.join("; ")
+            ));
+        }
+        let left = left
+            .into_iter()
+            .filter(|entrant| entrant.repeat_of.is_none())
+            .cloned()
+            .collect();
+        self.entrants = self.again(left)?;
+        Ok(self)
     }
 
     /// Length of the warm-up of each cell.
@@ -405,6 +450,29 @@ mod tests {
         assert_eq!(traced(&[100, 352, 1000]), [100, 1000]);
         assert_eq!(traced(&[100, 352]), [100]);
         assert_eq!(traced(&[352, 560]), [352]);
+    }
+
+    #[test]
+    fn what_cannot_run_is_left_out_and_another_one_is_measured_twice() {
+        let skipped = |labels: &[&str]| {
+            let skipped = labels.iter().map(|label| Skipped {
+                label: (*label).into(),
+                reason: "why".into(),
+            });
+            Matrix::find("quick")
+                .unwrap()
+                .without(&skipped.collect::<Vec<_>>())
+        };
+        let labels = |matrix: Matrix| matrix.entrants.into_iter().map(|e| e.label);
+        let left: Vec<_> = labels(skipped(&["epoll", "axum"]).unwrap()).collect();
+        assert_eq!(left, ["null", "mio", "mio (again)", "hyper"]);
+        let problem = skipped(&["null"]).unwrap_err();
+        assert_eq!(problem, "null cannot run here: why");
+        let problem = skipped(&["epoll", "mio", "hyper", "axum"]).unwrap_err();
+        assert!(
+            problem.starts_with("nothing is left to measure: epoll cannot run here: why; mio"),
+            "{problem}"
+        );
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Preflight: what about this machine would spoil the numbers, and what to do about it.
 
 mod limits;
+pub mod support;
 mod tracers;
 
 use std::path::{Path, PathBuf};

@@ -58,6 +58,9 @@ pub struct Run {
     pub preflight: Vec<Advice>,
     /// The programs measured, in the matrix's order.
     pub entrants: Vec<EntrantBinary>,
+    /// Entrants that cannot run on this machine: neither `matrix` nor `order` has them any more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<Skipped>,
     /// The program that made the load.
     pub load_generator: LoadGenerator,
     /// `rustc --version` of the compiler that built `rungs` and its rungs.
@@ -199,6 +202,16 @@ pub struct EntrantBinary {
     pub response_bytes: u64,
 }
 
+/// An entrant that says that it cannot run on this machine, and so is not measured.
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Skipped {
+    /// The entrant's label.
+    pub label: String,
+    /// Its sentence: why, and what to do about it.
+    pub reason: String,
+}
+
 /// The program that makes the load.
 #[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -261,6 +274,11 @@ pub enum Reason {
     ServerNotReady {
         /// What happened instead.
         detail: String,
+    },
+    /// The rung says that it cannot run on this machine.
+    Unsupported {
+        /// Its sentence: why, and what to do about it.
+        sentence: String,
     },
     /// The server's answer is not the one that it must give.
     WrongResponse {
@@ -592,6 +610,9 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ServerNotReady { detail } => write!(f, "the server did not get ready: {detail}"),
+            Self::Unsupported { sentence } => {
+                write!(f, "it cannot run on this machine: {sentence}")
+            }
             Self::WrongResponse { detail } => write!(f, "wrong response: {detail}"),
             Self::ServerDied { detail } => write!(f, "the server died: {detail}"),
             Self::ServerStuck { detail } => write!(f, "the server did not stop cleanly: {detail}"),

@@ -1,6 +1,7 @@
 //! `rungs verify`: every rung keeps the contract, and all agree to the byte. The table of cases is rungs-conformance's.
 
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 
 use anyhow::{Context, bail};
 use comfy_table::Table;
@@ -36,9 +37,12 @@ struct Score {
     declared: Vec<String>,
     exempt: usize,
     failures: Vec<String>,
+    /// Why it cannot run on this machine; none where it can.
+    skipped: Option<String>,
 }
 
-/// Verifies the rungs of these names and prints a table; all rungs where none is named. True if all keep the contract.
+/// Verifies the rungs of these names and prints a table; all rungs where none is named. True if all that can run on this
+/// machine keep the contract.
 ///
 /// # Errors
 ///
@@ -68,6 +72,9 @@ pub fn run(rungs: &[String], depth: Depth, interrupt: &Interrupt) -> anyhow::Res
         }
     }
     for score in &scores {
+        if let Some(reason) = &score.skipped {
+            output::line(format_args!("{}: skipped: {reason}", score.rung))?;
+        }
         for failure in &score.failures {
             output::line(format_args!("{} breaks: {failure}", score.rung))?;
         }
@@ -107,9 +114,16 @@ fn verify(name: &str, mode: &[&str], depth: Depth) -> anyhow::Result<Score> {
     let program = ladder::program_of(name)?;
     let kind = Kind::of_rung(&format!("rung-{name}"))
         .with_context(|| format!("the table of cases does not know the rung {name}"))?;
-    let verdicts = run_table(&program, kind, mode, depth.cases())
-        .with_context(|| format!("{} cannot be verified", program.display()))?;
-    Ok(Score::of(name, &verdicts))
+    match run_table(&program, kind, mode, depth.cases()) {
+        Ok(verdicts) => Ok(Score::of(name, &verdicts)),
+        Err(error) if error.kind() == ErrorKind::Unsupported => Ok(Score {
+            skipped: Some(error.to_string()),
+            ..Score::of(name, &[])
+        }),
+        Err(error) => {
+            Err(error).with_context(|| format!("{} cannot be verified", program.display()))
+        }
+    }
 }
 
 impl Score {
@@ -120,6 +134,7 @@ impl Score {
             declared: Vec::new(),
             exempt: 0,
             failures: Vec::new(),
+            skipped: None,
         };
         for verdict in verdicts {
             match &verdict.result {

@@ -81,6 +81,7 @@ pub fn analyse(run: &Run, cells: &[Cell]) -> Findings {
             attempts: cells.len() as u64,
             valid: cells.iter().filter(|cell| cell.is_valid()).count() as u64,
         },
+        skipped: run.skipped.clone(),
         ceilings: ceilings(&entrants),
         precision: precision::precision(run, &entrants, noise_floor.as_ref()),
         core_to_core: index.distance.findings(),

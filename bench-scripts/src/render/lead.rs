@@ -7,6 +7,7 @@ use super::rates;
 use super::words::Entry;
 use crate::findings::{Bound, Compared, Comparison, Comparisons, Findings, Interval, Role};
 use crate::quantity;
+use crate::record::Skipped;
 
 /// A figure by which contestants are compared.
 struct Figure {
@@ -48,6 +49,7 @@ pub(super) fn sentences(findings: &Findings) -> Vec<String> {
     }
     sentences.extend(leaders(findings, &COST));
     sentences.extend(distances(findings));
+    sentences.extend(skipped(findings));
     sentences.extend(bounds(findings));
     sentences.extend(decline_words::summary(findings));
     sentences.extend(rates::sentence(findings));
@@ -279,6 +281,14 @@ fn times(pair: &Comparison, leader: &str) -> Option<String> {
         (&pair.a, 1.0 / pair.ratio, 1.0 / high, 1.0 / low)
     };
     Some(format!("{label} {ratio:.2} ({low:.2} to {high:.2})"))
+}
+
+/// Which entrants could not run.
+fn skipped(findings: &Findings) -> impl Iterator<Item = String> {
+    let sentence = |Skipped { label, reason }: &Skipped| {
+        format!("{label}: skipped: {}.", reason.trim_end_matches('.'))
+    };
+    findings.skipped.iter().map(sentence)
 }
 
 /// Who set the rates.

@@ -204,6 +204,8 @@ pub(super) fn environment(run: &Run) -> Vec<Entry> {
 
 /// What was started for each entrant.
 pub(super) fn programs(run: &Run) -> Vec<Entry> {
+    let skipped = run.skipped.iter();
+    let skipped = skipped.map(|s| (s.label.clone(), format!("skipped: {}", s.reason)));
     run.entrants
         .iter()
         .map(|binary| {
@@ -222,6 +224,7 @@ pub(super) fn programs(run: &Run) -> Vec<Entry> {
             facts.push(format!("SHA-256 {:.12}…", binary.sha256));
             (binary.label.clone(), facts.join(" · "))
         })
+        .chain(skipped)
         .collect()
 }
 

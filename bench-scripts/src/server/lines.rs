@@ -48,6 +48,10 @@ pub struct WorkerTotals {
 #[serde(tag = "event", rename_all = "lowercase")]
 pub(super) enum Line {
     Listening(Hello),
+    /// It cannot run on this machine, for the reason in the sentence.
+    Unsupported {
+        reason: String,
+    },
     Counters(Counters),
     Stopped(Counters),
 }

@@ -15,7 +15,8 @@ use crate::matrix::{Entrant, Matrix};
 use crate::output::note;
 use crate::progress::in_words;
 use crate::record::{
-    Advice, AdviceLevel, CpuPlan, EntrantBinary, Machine, PlannedCell, Run, SCHEMA_VERSION,
+    Advice, AdviceLevel, CpuPlan, EntrantBinary, Machine, PlannedCell, Reason, Run, SCHEMA_VERSION,
+    Skipped,
 };
 use crate::server::{Launch, Server};
 use crate::store::{self, Store};
@@ -157,19 +158,26 @@ impl Prospect {
             mut findings,
             wrk,
             seed,
-            order,
+            mut order,
         } = self;
-        let matrix = options.matrix;
         if let Some(cpus) = cpu_plan::client_cpus(&cpu_plan) {
             // We look on from the load generator's side, so that the server's CPUs are its own.
             process::run_on(cpus).context("rungs cannot be put on the load generator's CPUs")?;
         }
-        let launches = launches(&matrix, &cpu_plan)?;
         let request = Request {
-            path: matrix.path.clone(),
-            headers: matrix.load.headers.clone(),
+            path: options.matrix.path.clone(),
+            headers: options.matrix.load.headers.clone(),
         };
-        let entrants = identify(&matrix, &launches, &request, interrupt)?;
+        let planned = options.matrix.entrants.len();
+        let Runnable {
+            matrix,
+            launches,
+            entrants,
+            skipped,
+        } = Runnable::of(options.matrix, &cpu_plan, &request, interrupt)?;
+        if matrix.entrants.len() < planned {
+            order = plan::order(&matrix, wrk.describe().threads, seed)?;
+        }
         warn_of_debug_builds(&entrants, &mut findings);
         verify::short(&matrix, interrupt)?;
         let run = Run {
@@ -187,6 +195,7 @@ impl Prospect {
             machine,
             preflight: findings,
             entrants,
+            skipped,
             load_generator: wrk.describe(),
             toolchain: env!("RUNGS_TOOLCHAIN").into(),
             cargo_lock_sha256: store::sha256(include_bytes!("../../../Cargo.lock")),
@@ -237,35 +246,86 @@ fn launches(matrix: &Matrix, cpu_plan: &CpuPlan) -> anyhow::Result<Vec<Launch>> 
     matrix.entrants.iter().map(launch).collect()
 }
 
-/// Starts every entrant once: what it is, and that it answers as it must.
-fn identify(
-    matrix: &Matrix,
-    launches: &[Launch],
-    request: &Request,
-    interrupt: &Interrupt,
-) -> anyhow::Result<Vec<EntrantBinary>> {
-    let mut entrants = Vec::with_capacity(launches.len());
-    for (entrant, launch) in matrix.entrants.iter().zip(launches) {
-        interrupt.check()?;
-        let of = || format!("the entrant `{}`", entrant.label);
-        let server = Server::start(launch).map_err(to_error).with_context(of)?;
-        let response_bytes = answer::check(entrant, request, server.addr)
-            .map_err(anyhow::Error::msg)
-            .with_context(|| format!("{} gives a wrong answer", of()))?;
-        let hello = server.hello.clone();
-        server.stop().map_err(to_error).with_context(of)?;
-        entrants.push(EntrantBinary {
-            label: entrant.label.clone(),
-            command: launch.command(),
-            sha256: store::sha256_of_file(Path::new(&launch.program)).with_context(of)?,
-            foreign: launch.foreign,
-            build: hello.as_ref().map(|hello| hello.build.clone()),
-            allocator: hello.as_ref().map(|hello| hello.allocator.clone()),
-            threads: hello.as_ref().map(|hello| hello.threads),
-            response_bytes,
-        });
+/// What of a matrix can run on this machine.
+struct Runnable {
+    matrix: Matrix,
+    launches: Vec<Launch>,
+    entrants: Vec<EntrantBinary>,
+    skipped: Vec<Skipped>,
+}
+
+impl Runnable {
+    /// Starts every entrant once: whether it can run here, what it is, and that it answers as it must.
+    fn of(
+        matrix: Matrix,
+        cpu_plan: &CpuPlan,
+        request: &Request,
+        interrupt: &Interrupt,
+    ) -> anyhow::Result<Self> {
+        let launches = launches(&matrix, cpu_plan)?;
+        let mut entrants = Vec::with_capacity(launches.len());
+        let mut skipped = Vec::new();
+        for (entrant, launch) in matrix.entrants.iter().zip(&launches) {
+            interrupt.check()?;
+            match identify(entrant, launch, request)? {
+                Identity::Known(binary) => entrants.push(binary),
+                // What is there a second time is skipped with the first.
+                Identity::Unsupported { .. } if entrant.repeat_of.is_some() => {}
+                Identity::Unsupported { sentence } => skipped.push(Skipped {
+                    label: entrant.label.clone(),
+                    reason: sentence,
+                }),
+            }
+        }
+        if skipped.is_empty() {
+            return Ok(Self {
+                matrix,
+                launches,
+                entrants,
+                skipped,
+            });
+        }
+        // Once more, since another entrant may be the one that is measured twice now.
+        let matrix = matrix.without(&skipped).map_err(anyhow::Error::msg)?;
+        for Skipped { label, reason } in &skipped {
+            note(format_args!("{label} is skipped: {reason}"));
+        }
+        let mut rest = Self::of(matrix, cpu_plan, request, interrupt)?;
+        rest.skipped.splice(..0, skipped);
+        Ok(rest)
     }
-    Ok(entrants)
+}
+
+/// What starting an entrant showed.
+enum Identity {
+    Known(EntrantBinary),
+    /// It says that it cannot run on this machine.
+    Unsupported {
+        sentence: String,
+    },
+}
+
+fn identify(entrant: &Entrant, launch: &Launch, request: &Request) -> anyhow::Result<Identity> {
+    let of = || format!("the entrant `{}`", entrant.label);
+    let server = match Server::start(launch) {
+        Err(Reason::Unsupported { sentence }) => return Ok(Identity::Unsupported { sentence }),
+        started => started.map_err(to_error).with_context(of)?,
+    };
+    let response_bytes = answer::check(entrant, request, server.addr)
+        .map_err(anyhow::Error::msg)
+        .with_context(|| format!("{} gives a wrong answer", of()))?;
+    let hello = server.hello.clone();
+    server.stop().map_err(to_error).with_context(of)?;
+    Ok(Identity::Known(EntrantBinary {
+        label: entrant.label.clone(),
+        command: launch.command(),
+        sha256: store::sha256_of_file(Path::new(&launch.program)).with_context(of)?,
+        foreign: launch.foreign,
+        build: hello.as_ref().map(|hello| hello.build.clone()),
+        allocator: hello.as_ref().map(|hello| hello.allocator.clone()),
+        threads: hello.as_ref().map(|hello| hello.threads),
+        response_bytes,
+    }))
 }
 
 fn to_error(reason: impl fmt::Display) -> anyhow::Error {

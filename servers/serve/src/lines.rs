@@ -23,6 +23,12 @@ pub(crate) enum Line {
         allocator: &'static str,
         version: &'static str,
     },
+    /// It cannot run on this machine, and ends with exit status 1.
+    Unsupported {
+        rung: &'static str,
+        /// A sentence: what is missing, and what to do about it.
+        reason: String,
+    },
     /// The counts so far; asked for with SIGUSR1.
     Counters(Totals),
     /// The counts at the end.
@@ -55,6 +61,13 @@ impl Line {
                 "system"
             },
             version: env!("CARGO_PKG_VERSION"),
+        }
+    }
+
+    pub(crate) fn unsupported(rung: &'static str, reason: &io::Error) -> Self {
+        Self::Unsupported {
+            rung,
+            reason: reason.to_string(),
         }
     }
 
@@ -94,6 +107,14 @@ mod tests {
         assert_eq!(json["event"], "listening");
         assert_eq!(json["addr"], "127.0.0.1:9");
         assert_eq!(json["pid"], std::process::id());
+
+        let reason = io::Error::new(io::ErrorKind::Unsupported, "no \"ring\"");
+        let line = Line::unsupported("rung-test", &reason);
+        let json = serde_json::to_value(line).unwrap();
+        assert_eq!(
+            json,
+            serde_json::json!({"event": "unsupported", "rung": "rung-test", "reason": "no \"ring\""})
+        );
 
         let line = Line::Stopped(Totals::now(&[Counters::new(1), Counters::new(2)]));
         let json = serde_json::to_value(line).unwrap();
