@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 pub use file::MatrixError;
 
+use crate::build::Build;
 use crate::ladder;
 use crate::record::Skipped;
 
@@ -56,6 +57,27 @@ pub struct LoadSettings {
     pub headers: Vec<String>,
     /// Answers later than this are errors, seconds.
     pub timeout_s: u32,
+    /// Requests that each connection sends at once, before it waits for all their answers.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub pipeline: u32,
+}
+
+/// What a record written before there was pipelining leaves out.
+fn one() -> u32 {
+    1
+}
+
+/// What a record written before an entrant could be left unpinned leaves out.
+fn yes() -> bool {
+    true
+}
+
+fn is_yes(pinned: &bool) -> bool {
+    *pinned
+}
+
+fn is_one(pipeline: &u32) -> bool {
+    *pipeline == 1
 }
 
 /// How latency is measured at fixed rates, once every cell is measured.
@@ -94,6 +116,12 @@ pub struct Entrant {
     pub program: Program,
     /// Server threads.
     pub threads: Threads,
+    /// How a rung is built otherwise than by the release profile; none where it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build: Option<Build>,
+    /// False where the server may run on all CPUs, those of the load generator too, though the matrix pins.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub pinned: bool,
     /// True for the null rung: the control of each block, not a contestant.
     pub control: bool,
     /// Label of the entrant that this one is a second time (A/A): how far the two lie apart is the noise of the
@@ -142,6 +170,7 @@ const BUILTIN: &[(&str, &str)] = &[
     ("quick", include_str!("../matrices/quick.toml")),
     ("article", include_str!("../matrices/article.toml")),
     ("c10k", include_str!("../matrices/c10k.toml")),
+    ("pipelining", include_str!("../matrices/pipelining.toml")),
 ];
 
 /// What the command line changes in a matrix; none leaves the matrix's own.
@@ -271,31 +300,24 @@ impl Matrix {
             let skipped = skipped.iter().find(|skipped| skipped.label == *label)?;
             Some(format!("{label} cannot run here: {}", skipped.reason))
         };
-        let is_needed = |entrant: &&Entrant| entrant.control;
-        if let Some(reason) = self.entrants.iter().filter(is_needed).find_map(reason) {
-            return Err(reason);
+        let (left, gone): (Vec<_>, Vec<_>) =
+            self.entrants.iter().partition(|e| reason(e).is_none());
+        if gone.is_empty() {
+            return Ok(self);
         }
-        let (left, gone): (Vec<_>, Vec<_>) = self
-            .entrants
-            .iter()
-            .partition(|entrant| reason(entrant).is_none());
-        if !left.iter().any(|entrant| entrant.is_contestant()) && !gone.is_empty() {
-            let reasons: Vec<_> = gone
-                .into_iter()
-                .filter(|e| e.is_contestant())
-                .filter_map(reason)
-                .collect();
+        if let Some(control) = gone.iter().find(|entrant| entrant.control) {
+            return Err(reason(control).unwrap_or_default());
+        }
+        if !left.iter().any(|entrant| entrant.is_contestant()) {
+            let contestants = gone.into_iter().filter(|e| e.is_contestant());
+            let reasons: Vec<_> = contestants.filter_map(reason).collect();
             return Err(format!(
                 "nothing is left to measure: {}",
                 reasons.join("; ")
             ));
         }
-        let left = left
-            .into_iter()
-            .filter(|entrant| entrant.repeat_of.is_none())
-            .cloned()
-            .collect();
-        self.entrants = self.again(left)?;
+        let left = left.into_iter().filter(|e| e.repeat_of.is_none());
+        self.entrants = self.again(left.cloned().collect())?;
         Ok(self)
     }
 
@@ -342,6 +364,8 @@ impl Entrant {
                 args: Vec::new(),
             },
             threads: Threads::Count(1),
+            build: None,
+            pinned: true,
             control: name == ladder::CONTROL,
             repeat_of: None,
         }
@@ -404,7 +428,7 @@ mod tests {
     #[test]
     fn builtin_matrices_are_right_and_bear_their_names() {
         let names: Vec<_> = Matrix::builtin().map(|matrix| matrix.name).collect();
-        assert_eq!(names, ["smoke", "quick", "article", "c10k"]);
+        assert_eq!(names, ["smoke", "quick", "article", "c10k", "pipelining"]);
         for matrix in Matrix::builtin() {
             let controls = matrix.entrants.iter().filter(|entrant| entrant.control);
             assert_eq!(controls.count(), 1, "{}", matrix.name);

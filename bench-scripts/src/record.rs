@@ -198,6 +198,9 @@ pub struct EntrantBinary {
     pub allocator: Option<String>,
     /// Server threads it was started with; none of a foreign program.
     pub threads: Option<u32>,
+    /// What a build variant was built with; empty for others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<String>,
     /// Length of its whole response to the measured request, head included, in bytes.
     pub response_bytes: u64,
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
+use std::path::Path;
 
 use anyhow::{Context, bail};
 use comfy_table::Table;
@@ -63,7 +64,7 @@ pub fn run(rungs: &[String], depth: Depth, interrupt: &Interrupt) -> anyhow::Res
     for name in names {
         interrupt.check()?;
         eprintln!("verifying {name} ...");
-        scores.push(verify(name, &[], depth)?);
+        scores.push(verify(name, &ladder::program_of(name)?, &[], depth)?);
     }
     output::line(table(&scores).trim_fmt())?;
     for score in &scores {
@@ -88,18 +89,18 @@ pub fn run(rungs: &[String], depth: Depth, interrupt: &Interrupt) -> anyhow::Res
 ///
 /// When a rung breaks a case, or cannot be run.
 pub fn short(matrix: &Matrix, interrupt: &Interrupt) -> anyhow::Result<()> {
-    let rungs: BTreeSet<_> = matrix
-        .entrants
-        .iter()
-        .filter_map(|entrant| match &entrant.program {
-            Program::Rung { name, args } => Some((name, args)),
-            Program::Foreign { .. } => None,
-        })
-        .collect();
-    for (name, args) in rungs {
+    let mut seen = BTreeSet::new();
+    for entrant in &matrix.entrants {
+        let Program::Rung { name, args } = &entrant.program else {
+            continue;
+        };
+        if !seen.insert((name, args, entrant.build)) {
+            continue;
+        }
         interrupt.check()?;
         let args: Vec<_> = args.iter().map(String::as_str).collect();
-        let score = verify(name, &args, Depth::Short)?;
+        let program = ladder::program_of_entrant(entrant)?;
+        let score = verify(name, &program, &args, Depth::Short)?;
         if let Some(failure) = score.failures.first() {
             bail!(
                 "{} breaks the contract, so its numbers would mean nothing ({failure}); see all with `rungs verify {name}`",
@@ -110,11 +111,10 @@ pub fn short(matrix: &Matrix, interrupt: &Interrupt) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn verify(name: &str, mode: &[&str], depth: Depth) -> anyhow::Result<Score> {
-    let program = ladder::program_of(name)?;
+fn verify(name: &str, program: &Path, mode: &[&str], depth: Depth) -> anyhow::Result<Score> {
     let kind = Kind::of_rung(&format!("rung-{name}"))
         .with_context(|| format!("the table of cases does not know the rung {name}"))?;
-    match run_table(&program, kind, mode, depth.cases()) {
+    match run_table(program, kind, mode, depth.cases()) {
         Ok(verdicts) => Ok(Score::of(name, &verdicts)),
         Err(error) if error.kind() == ErrorKind::Unsupported => Ok(Score {
             skipped: Some(error.to_string()),

@@ -21,7 +21,9 @@ fn with_mio(script: &str) -> TempDir {
         fs::hard_link(program, dir.path().join(name)).unwrap();
     };
     link(Path::new(rungs().get_program()));
-    ["null", "epoll"].map(|name| link(&rung(name)));
+    for name in ["null", "epoll"] {
+        link(&rung(name));
+    }
     fake(dir.path(), "rung-mio", script);
     dir
 }

@@ -49,6 +49,7 @@ pub(super) fn sentences(findings: &Findings) -> Vec<String> {
     }
     sentences.extend(leaders(findings, &COST));
     sentences.extend(distances(findings));
+    sentences.extend(pipelined(findings));
     sentences.extend(skipped(findings));
     sentences.extend(bounds(findings));
     sentences.extend(decline_words::summary(findings));
@@ -281,6 +282,15 @@ fn times(pair: &Comparison, leader: &str) -> Option<String> {
         (&pair.a, 1.0 / pair.ratio, 1.0 / high, 1.0 / low)
     };
     Some(format!("{label} {ratio:.2} ({low:.2} to {high:.2})"))
+}
+
+/// That requests were pipelined.
+fn pipelined(findings: &Findings) -> Option<String> {
+    let depth = findings.pipelined?;
+    Some(format!(
+        "Pipelined {depth} deep: each connection sends {depth} requests at once, and the next {depth} when all are answered. No browser does \
+         this. Rates and costs are of requests, not of batches."
+    ))
 }
 
 /// Which entrants could not run.

@@ -1,5 +1,6 @@
 //! What the tables of every rendering say: columns as data, filled from findings.
 
+mod variants;
 mod workers;
 
 use std::borrow::Cow;
@@ -106,6 +107,7 @@ pub(super) fn all(findings: &Findings) -> Vec<Table> {
             ..by_count(findings, RESOURCES)
         },
     ];
+    tables.extend(variants::table(findings));
     tables.extend(rates::tables(findings));
     tables.extend(decline_tables::all(findings));
     tables.extend(workers::table(findings));

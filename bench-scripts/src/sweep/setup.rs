@@ -20,7 +20,7 @@ use crate::record::{
 };
 use crate::server::{Launch, Server};
 use crate::store::{self, Store};
-use crate::{cpu_plan, machine, plan, preflight, process, verify};
+use crate::{build, cpu_plan, machine, plan, preflight, process, verify};
 
 /// Everything that is settled before the first cell.
 pub(super) struct Setup {
@@ -112,6 +112,7 @@ impl Prospect {
             threads: load_threads(matrix, &cpu_plan),
             timeout_s: matrix.load.timeout_s,
             headers: matrix.load.headers.clone(),
+            pipeline: matrix.load.pipeline,
             cpus: cpu_plan::client_cpus(&cpu_plan).map(<[u32]>::to_vec),
         })?;
         let seed = options.seed.unwrap_or_else(new_seed);
@@ -240,7 +241,7 @@ fn launches(matrix: &Matrix, cpu_plan: &CpuPlan) -> anyhow::Result<Vec<Launch>> 
     let connections = matrix.most_connections();
     let launch = |entrant: &Entrant| {
         let threads = entrant.threads.on(cpu_plan.server.len());
-        let cpus = cpu_plan::server_cpus(cpu_plan, entrant.threads);
+        let cpus = cpu_plan::entrant_cpus(cpu_plan, entrant);
         Ok(Launch::of(entrant, cpus, threads, connections)?)
     };
     matrix.entrants.iter().map(launch).collect()
@@ -324,6 +325,11 @@ fn identify(entrant: &Entrant, launch: &Launch, request: &Request) -> anyhow::Re
         build: hello.as_ref().map(|hello| hello.build.clone()),
         allocator: hello.as_ref().map(|hello| hello.allocator.clone()),
         threads: hello.as_ref().map(|hello| hello.threads),
+        flags: match entrant.build {
+            Some(_) => build::stamp_of(Path::new(&launch.program)).map(|stamp| stamp.flags),
+            None => None,
+        }
+        .unwrap_or_default(),
         response_bytes,
     }))
 }
