@@ -120,8 +120,8 @@ fn socket_errors(evidence: &Evidence<'_>) -> Option<Reason> {
 /// that nobody accepted, is missing too.
 fn established_throughout(server: &Server) -> u32 {
     let open = server.workers.as_ref().map(|workers| {
-        let open: u64 = workers.iter().map(|worker| worker.open).sum();
-        u32::try_from(open).unwrap_or(u32::MAX)
+        let open: i64 = workers.iter().map(|worker| worker.open).sum();
+        u32::try_from(open.max(0)).unwrap_or(u32::MAX)
     });
     server.established.min(open.unwrap_or(u32::MAX))
 }

@@ -170,7 +170,13 @@ const BUILTIN: &[(&str, &str)] = &[
     ("quick", include_str!("../matrices/quick.toml")),
     ("article", include_str!("../matrices/article.toml")),
     ("c10k", include_str!("../matrices/c10k.toml")),
+    ("workers", include_str!("../matrices/workers.toml")),
     ("pipelining", include_str!("../matrices/pipelining.toml")),
+    ("ablation", include_str!("../matrices/ablation.toml")),
+    (
+        "ablation-hyper",
+        include_str!("../matrices/ablation-hyper.toml"),
+    ),
 ];
 
 /// What the command line changes in a matrix; none leaves the matrix's own.
@@ -428,7 +434,9 @@ mod tests {
     #[test]
     fn builtin_matrices_are_right_and_bear_their_names() {
         let names: Vec<_> = Matrix::builtin().map(|matrix| matrix.name).collect();
-        assert_eq!(names, ["smoke", "quick", "article", "c10k", "pipelining"]);
+        let ladder = ["smoke", "quick", "article", "c10k"];
+        let questions = ["workers", "pipelining", "ablation", "ablation-hyper"];
+        assert_eq!(names, [ladder, questions].concat());
         for matrix in Matrix::builtin() {
             let controls = matrix.entrants.iter().filter(|entrant| entrant.control);
             assert_eq!(controls.count(), 1, "{}", matrix.name);

@@ -198,6 +198,10 @@ pub struct EntrantBinary {
     pub allocator: Option<String>,
     /// Server threads it was started with; none of a foreign program.
     pub threads: Option<u32>,
+    /// Workers, each with connections of its own: fewer than threads where connections move between threads; none of a foreign
+    /// program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workers: Option<u32>,
     /// What a build variant was built with; empty for others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<String>,
@@ -475,8 +479,9 @@ pub struct Server {
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorkerCounts {
-    /// Connections open at the second edge.
-    pub open: u64,
+    /// Connections open at the second edge. Where connections move between threads only the sum over all means something: one
+    /// may be negative.
+    pub open: i64,
     /// Requests answered.
     pub requests: u64,
     /// Bytes sent.

@@ -34,6 +34,9 @@ fn every_count_fits_and_the_reports_say_that_it_is_pipelined() {
     let markdown = fs::read_to_string(out.join("report.md")).unwrap();
     assert!(markdown.contains("Rates and costs are of requests, not of batches"));
 
+    assert!(!markdown.contains("Latency, as wrk corrects it"));
+    assert!(!out.join("latency.svg").exists());
+
     let record = report::read(&out).unwrap();
     let labels: Vec<_> = record.cells.iter().map(|c| &c.planned.entrant).collect();
     assert_eq!(labels.len(), 4);

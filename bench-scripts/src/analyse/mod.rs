@@ -252,7 +252,7 @@ fn point(
         },
         resources: resource_findings(run, &entrant.label, &valid),
         client_busy_share: spread_of(&valid, |cell| client_busy_share(run, cell)),
-        workers: worker_findings(&valid),
+        workers: worker_findings(&valid, keeps_connections(run, &entrant.label)),
         intervals: Intervals::default(),
         bound_by: None,
     }
@@ -390,6 +390,13 @@ fn resource_findings(run: &Run, label: &str, valid: &[&Cell]) -> Option<Resource
         }),
         listen_overflows: of_server(&|cell, _| Some(cell.system?.listen_overflows as f64)),
     })
+}
+
+/// Whether each connection of an entrant's server stays with one of its threads.
+fn keeps_connections(run: &Run, label: &str) -> bool {
+    let mut binaries = run.entrants.iter();
+    let binary = binaries.find(|binary| binary.label == label);
+    binary.is_none_or(|binary| binary.workers.is_none() || binary.workers == binary.threads)
 }
 
 /// Threads that an entrant's server was started with; none where it is not known.

@@ -5,7 +5,9 @@
 use super::decline_words;
 use super::rates;
 use super::words::Entry;
-use crate::findings::{Bound, Compared, Comparison, Comparisons, Findings, Interval, Role};
+use crate::findings::{
+    Bound, Compared, Comparison, Comparisons, EntrantFindings, Findings, Interval, Point, Role,
+};
 use crate::quantity;
 use crate::record::Skipped;
 
@@ -52,6 +54,7 @@ pub(super) fn sentences(findings: &Findings) -> Vec<String> {
     sentences.extend(pipelined(findings));
     sentences.extend(skipped(findings));
     sentences.extend(bounds(findings));
+    sentences.extend(workers(findings));
     sentences.extend(decline_words::summary(findings));
     sentences.extend(rates::sentence(findings));
     sentences.push(noise_floor(findings));
@@ -329,6 +332,33 @@ fn bounds(findings: &Findings) -> Option<String> {
         ""
     };
     (!clauses.is_empty()).then(|| sentence(&format!("{}{advice}", clauses.join("; "))))
+}
+
+/// How unevenly requests lay on workers, at the lowest and the highest connection count; nothing where every server has one worker.
+fn workers(findings: &Findings) -> Option<String> {
+    let busiest = |count: u32| -> Option<String> {
+        let of_entrant = |entrant: &EntrantFindings| {
+            let at = |point: &&Point| point.connections_asked == count;
+            let workers = entrant.points.iter().find(at)?.workers?;
+            let most = workers.requests.most_to_mean.median;
+            Some(format!("{} {most:.2}", entrant.label))
+        };
+        let contestants = findings.entrants.iter().filter(|e| e.role.is_contestant());
+        let told: Vec<String> = contestants.filter_map(of_entrant).collect();
+        (!told.is_empty()).then(|| format!("{} {}", at_counts(&[count], false), list(&told)))
+    };
+    let counts = findings.connection_counts();
+    let (first, last) = (*counts.first()?, *counts.last()?);
+    let mut clauses: Vec<String> = busiest(first).into_iter().collect();
+    if last != first {
+        clauses.extend(busiest(last));
+    }
+    (!clauses.is_empty()).then(|| {
+        format!(
+            "The busiest worker answers, over the mean of its server's workers: {}.",
+            clauses.join("; ")
+        )
+    })
 }
 
 fn noise_floor(findings: &Findings) -> String {

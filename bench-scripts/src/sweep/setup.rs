@@ -325,6 +325,7 @@ fn identify(entrant: &Entrant, launch: &Launch, request: &Request) -> anyhow::Re
         build: hello.as_ref().map(|hello| hello.build.clone()),
         allocator: hello.as_ref().map(|hello| hello.allocator.clone()),
         threads: hello.as_ref().map(|hello| hello.threads),
+        workers: hello.as_ref().and_then(|hello| hello.workers),
         flags: match entrant.build {
             Some(_) => build::stamp_of(Path::new(&launch.program)).map(|stamp| stamp.flags),
             None => None,

@@ -94,7 +94,7 @@ fn serve<R: Rung>(cli: &Cli<R::Options>) -> Result<(), Error> {
             flags.backlog
         );
     }
-    let line = Line::listening(R::NAME, listeners[0].local_addr()?, flags.threads);
+    let line = Line::listening(R::NAME, listeners[0].local_addr()?, flags.threads, workers);
     let stop = Stop::new()?;
     let (ready, readies) = channel();
     let counters: Vec<_> = (0..workers).map(|_| Counters::new(threads)).collect();

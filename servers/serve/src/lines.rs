@@ -18,6 +18,8 @@ pub(crate) enum Line {
         /// As bound, so with a real port.
         addr: SocketAddr,
         threads: u16,
+        /// Workers, each with connections of its own: fewer than threads where connections move between threads.
+        workers: usize,
         pid: u32,
         build: &'static str,
         allocator: &'static str,
@@ -44,11 +46,17 @@ pub(crate) struct Totals {
 }
 
 impl Line {
-    pub(crate) fn listening(rung: &'static str, addr: SocketAddr, threads: u16) -> Self {
+    pub(crate) fn listening(
+        rung: &'static str,
+        addr: SocketAddr,
+        threads: u16,
+        workers: usize,
+    ) -> Self {
         Self::Listening {
             rung,
             addr,
             threads,
+            workers,
             pid: std::process::id(),
             build: if cfg!(debug_assertions) {
                 "debug"
@@ -102,7 +110,7 @@ mod tests {
 
     #[test]
     fn lines_are_tagged_objects() {
-        let line = Line::listening("rung-test", "127.0.0.1:9".parse().unwrap(), 2);
+        let line = Line::listening("rung-test", "127.0.0.1:9".parse().unwrap(), 2, 1);
         let json = serde_json::to_value(line).unwrap();
         assert_eq!(json["event"], "listening");
         assert_eq!(json["addr"], "127.0.0.1:9");
