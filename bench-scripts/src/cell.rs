@@ -135,6 +135,7 @@ impl Bench<'_> {
             response_bytes,
             warmup: warmup.as_ref(),
             load,
+            pipeline: self.generator.pipeline(),
             own_requests: 1,
             server,
             system,

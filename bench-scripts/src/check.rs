@@ -29,6 +29,8 @@ pub struct Evidence<'a> {
     pub warmup: Option<&'a Load>,
     /// The measured load.
     pub load: &'a Load,
+    /// Requests that the load generator sends at once on each connection.
+    pub pipeline: u32,
     /// Requests that `rungs` itself made of this server: the byte check.
     pub own_requests: u64,
     /// The server's side.
@@ -45,22 +47,23 @@ pub fn reasons(evidence: &Evidence<'_>) -> Vec<Reason> {
         response_bytes,
         warmup,
         load,
+        pipeline,
         own_requests,
         server,
         system,
         ..
     } = *evidence;
-    let connections = u64::from(planned.connections);
+    let in_flight = u64::from(planned.connections) * u64::from(pipeline);
     let measured = Counted {
         requests: load.requests,
         bytes: load.bytes,
-        in_flight: connections,
+        in_flight,
     };
     let warmed_up = warmup.map_or(0, |warmup| warmup.requests);
     let in_life = Counted {
         // Whatever a broken load generator claims, it must not overflow.
         requests: load.requests.saturating_add(warmed_up),
-        in_flight: connections * (1 + u64::from(warmup.is_some())),
+        in_flight: in_flight * (1 + u64::from(warmup.is_some())),
         ..measured
     };
     let checks = [
@@ -117,8 +120,8 @@ fn socket_errors(evidence: &Evidence<'_>) -> Option<Reason> {
 /// that nobody accepted, is missing too.
 fn established_throughout(server: &Server) -> u32 {
     let open = server.workers.as_ref().map(|workers| {
-        let open: u64 = workers.iter().map(|worker| worker.open).sum();
-        u32::try_from(open).unwrap_or(u32::MAX)
+        let open: i64 = workers.iter().map(|worker| worker.open).sum();
+        u32::try_from(open.max(0)).unwrap_or(u32::MAX)
     });
     server.established.min(open.unwrap_or(u32::MAX))
 }
@@ -130,7 +133,7 @@ fn fewer_connections(wanted: u32, established: u32) -> Option<Reason> {
     })
 }
 
-/// Every answer has the same length, and of each request in flight a part of one more may have been received.
+/// Every answer has the same length, and of each request in flight the answer, or a part of it, may have been received.
 fn size_mismatch(counted: Counted, response_bytes: u64) -> Option<Reason> {
     let Counted {
         requests,
@@ -189,6 +192,7 @@ mod tests {
         planned: PlannedCell,
         warmup: Option<Load>,
         load: Load,
+        pipeline: u32,
         server: Server,
         system: System,
     }
@@ -216,6 +220,7 @@ mod tests {
             },
             warmup: Some(load(500)),
             load: load(1000),
+            pipeline: 1,
             server: Server {
                 usage: Usage {
                     window_us: 1_900_000,
@@ -246,6 +251,7 @@ mod tests {
             response_bytes: 200,
             warmup: case.warmup.as_ref(),
             load: &case.load,
+            pipeline: case.pipeline,
             own_requests: 1,
             server: &case.server,
             system: &case.system,
@@ -337,6 +343,18 @@ mod tests {
             };
             assert_eq!(server(count), [expected]);
         }
+    }
+
+    #[test]
+    fn pipelined_requests_may_all_be_in_flight() {
+        let mut case = good();
+        case.pipeline = 16;
+        case.load.bytes = (1000 + 160) * 200;
+        case.server.requests_in_life = Some(1501 + 320);
+        assert_eq!(reasons_of(&case), []);
+        case.load.bytes += 1;
+        case.server.requests_in_life = Some(1501 + 321);
+        assert_eq!(reasons_of(&case).len(), 2);
     }
 
     #[test]

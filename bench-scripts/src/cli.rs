@@ -18,7 +18,7 @@ use crate::process::guardian;
 use crate::record::{Advice, AdviceLevel, PrecisionGoal};
 use crate::sweep::{self, Outcome};
 use crate::verify::Depth;
-use crate::{cpu_plan, export, list, machine, output, preflight, report, serve, verify};
+use crate::{build, cpu_plan, export, list, machine, output, preflight, report, serve, verify};
 
 /// Measures what each rung of the Rust I/O ladder costs, and says why.
 ///
@@ -110,6 +110,18 @@ Exit status: 0; 3 if --fail-on found something worse; 1 if the runs cannot be co
     Doctor {
         /// The matrix to look for: a built-in one (see `rungs list`) or a TOML file
         #[arg(long, value_name = "NAME|FILE", default_value = "quick")]
+        matrix: String,
+    },
+    /// Build the build variants that a matrix asks for: for this machine's processor, guided by a profile, on another allocator
+    #[command(after_long_help = "\
+Each is built with cargo, in the sources that rungs was built from, into target/variants. A sweep
+says when one is missing, or of other sources than the plain program.
+
+Examples:
+  rungs build --matrix ablation")]
+    Build {
+        /// The matrix: a built-in one (see `rungs list`) or a TOML file
+        #[arg(long, value_name = "NAME|FILE")]
         matrix: String,
     },
     /// Run one rung in the foreground, to look at it with a browser
@@ -244,6 +256,11 @@ impl Cli {
                 Ok(ExitCode::SUCCESS)
             }
             Command::Doctor { matrix } => doctor(&matrix),
+            Command::Build { matrix } => {
+                guardian::engage()?;
+                build::run(&Matrix::find(&matrix)?, &Interrupt::catch()?)?;
+                Ok(ExitCode::SUCCESS)
+            }
             Command::Serve { entrant, flags } => {
                 serve::run(&entrant, &flags)?;
                 Ok(ExitCode::SUCCESS)
@@ -381,7 +398,8 @@ fn doctor(matrix: &str) -> anyhow::Result<ExitCode> {
         machine.cpu_model, machine.os, machine.kernel
     ))?;
     let plan = cpu_plan::plan(&machine.cpus_allowed, &machine.smt_siblings, matrix.pinned);
-    let findings = preflight::findings(&matrix, &machine, &plan);
+    let mut findings = preflight::findings(&matrix, &machine, &plan);
+    findings.extend(preflight::support::findings(&matrix));
     for finding in &findings {
         print_finding(finding)?;
     }

@@ -3,7 +3,7 @@
 //! The two never share a core: threads of one core (SMT siblings) compete for its units, so a core is given as a whole.
 //! The server gets half of the cores, the load generator the other half and the odd one.
 
-use crate::matrix::Threads;
+use crate::matrix::{Entrant, Threads};
 use crate::record::CpuPlan;
 
 /// A plan for `cpus`, whose threads of one core are `siblings`; with `pinned` false, or with a single core, both sides
@@ -51,6 +51,15 @@ pub fn server_cpus(plan: &CpuPlan, threads: Threads) -> Option<Vec<u32>> {
         let wanted = threads.on(plan.server.len()) as usize;
         plan.server.iter().copied().take(wanted).collect()
     })
+}
+
+/// The CPUs of an entrant's server: all that there are, where it alone is not to be pinned.
+#[must_use]
+pub fn entrant_cpus(plan: &CpuPlan, entrant: &Entrant) -> Option<Vec<u32>> {
+    if plan.pinned && !entrant.pinned {
+        return Some([plan.server.as_slice(), &plan.client].concat());
+    }
+    server_cpus(plan, entrant.threads)
 }
 
 /// The CPUs of the load generator; none where nothing is pinned.
@@ -103,6 +112,18 @@ mod tests {
         let plan = plan(&[0, 1], &[vec![0], vec![1]], true);
         assert!(plan.pinned);
         assert_eq!((plan.server, plan.client), (vec![0], vec![1]));
+    }
+
+    #[test]
+    fn an_entrant_that_is_not_pinned_gets_all_cpus() {
+        let plan = plan(&[0, 1], &[], true);
+        let pinned = Entrant::rung("epoll");
+        assert_eq!(entrant_cpus(&plan, &pinned), Some(vec![0]));
+        let floating = Entrant {
+            pinned: false,
+            ..pinned
+        };
+        assert_eq!(entrant_cpus(&plan, &floating), Some(vec![0, 1]));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::slice::from_ref;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::build::Build;
 use crate::matrix::{Entrant, LatencySettings, Matrix, Program, Threads};
 use crate::record::{EntrantBinary, Run};
 
@@ -73,6 +74,7 @@ pub fn between_matrices(before: &Matrix, after: &Matrix) -> Vec<Difference> {
         Some(trace) => format!("{} for {} s", numbers(&trace.connections), trace.duration_s),
     });
     note("load headers", &|m| listed(&m.load.headers));
+    note("pipelined requests", &|m| m.load.pipeline.to_string());
     note("load time-out", &|m| format!("{} s", m.load.timeout_s));
     note("latency at fixed rates", &|m| {
         m.latency.as_ref().map_or("none".to_owned(), paced)
@@ -193,7 +195,9 @@ fn description(entrant: &Entrant) -> String {
             )
         }
     };
-    format!("{program}, {threads}")
+    let build = entrant.build.map_or("plain", Build::name);
+    let pinned = if entrant.pinned { "" } else { ", not pinned" };
+    format!("{program}, {threads}, {build} build{pinned}")
 }
 
 /// What tells two builds of a program apart. Where it lies does not.

@@ -6,18 +6,20 @@
 mod fixed_rates;
 mod scaling;
 pub mod trace;
+mod variants;
 mod workers;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::record::Reason;
+use crate::record::{Reason, Skipped};
 
 pub use fixed_rates::{EntrantRates, FEW_SAMPLES, FixedRates, InvalidPacedCell, RatePoint};
 pub use scaling::{
     Added, AddedPart, Critical, Crossing, Crossings, Curve, Decline, Estimate, Knee, Part, Scaling,
     Side,
 };
+pub use variants::{VariantFindings, VariantPoint};
 pub use workers::{Balance, WorkerFindings};
 
 /// What a run's cells say, per entrant and connection count.
@@ -30,6 +32,13 @@ pub struct Findings {
     pub matrix: String,
     /// How many cells the findings rest on.
     pub cells: CellCounts,
+    /// Requests that each connection sent at once; none where it waited for each answer. wrk's latency is then none: it corrects
+    /// what it measured by the number of requests, but measures batches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pipelined: Option<u32>,
+    /// Entrants that cannot run on this machine, and were not measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<Skipped>,
     /// What the load generator reached against each control, per connection count, ascending.
     pub ceilings: Vec<Ceiling>,
     /// How far one server, entered twice, lay from itself; none where the matrix enters none twice, or too little was valid.
@@ -46,6 +55,9 @@ pub struct Findings {
     pub entrants: Vec<EntrantFindings>,
     /// Which contestants differ, per connection count, ascending.
     pub comparisons: Vec<Comparisons>,
+    /// Entrants that are one program, run or built otherwise; empty where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variants: Vec<VariantFindings>,
     /// Where contestants change places between connection counts.
     pub crossings: Crossings,
     /// Latency at fixed rates; none where it was not to be measured.

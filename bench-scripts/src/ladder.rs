@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
 
+use crate::matrix::{Entrant, Program};
+
 /// One of our own servers.
 #[derive(Clone, Copy, Debug)]
 pub struct Rung {
@@ -87,12 +89,25 @@ pub fn program_of(name: &str) -> Result<PathBuf, NotFound> {
         })
 }
 
+/// The program of an entrant.
+///
+/// # Errors
+///
+/// [`NotFound`].
+pub fn program_of_entrant(entrant: &Entrant) -> Result<PathBuf, NotFound> {
+    match (&entrant.program, entrant.build) {
+        (Program::Rung { name, .. }, None) => program_of(name),
+        (Program::Rung { name, .. }, Some(build)) => build.program_of(name),
+        (Program::Foreign { command, .. }, _) => foreign_program(&command[0]),
+    }
+}
+
 /// A program that a matrix names: a path, or a name to be found on PATH.
 ///
 /// # Errors
 ///
 /// [`NotFound`].
-pub fn foreign_program(name: &str) -> Result<PathBuf, NotFound> {
+fn foreign_program(name: &str) -> Result<PathBuf, NotFound> {
     if name.contains('/') {
         let path = PathBuf::from(name);
         return if is_program(&path) {
@@ -120,6 +135,6 @@ pub fn on_path(name: &str) -> Option<PathBuf> {
         .find(|path| is_program(path))
 }
 
-fn is_program(path: &Path) -> bool {
+pub(crate) fn is_program(path: &Path) -> bool {
     path.is_file() && access(path, Access::EXEC_OK).is_ok()
 }

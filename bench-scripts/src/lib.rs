@@ -2,6 +2,7 @@
 
 pub mod analyse;
 pub mod answer;
+pub mod build;
 pub mod cell;
 pub mod check;
 pub mod cli;

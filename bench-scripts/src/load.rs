@@ -30,6 +30,11 @@ pub trait LoadGenerator {
     /// What it is, for the record.
     fn describe(&self) -> record::LoadGenerator;
 
+    /// Requests that it sends at once on each connection, before it waits for all their answers.
+    fn pipeline(&self) -> u32 {
+        1
+    }
+
     /// Starts a load run.
     ///
     /// # Errors

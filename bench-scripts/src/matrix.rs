@@ -11,7 +11,9 @@ use serde::{Deserialize, Serialize};
 
 pub use file::MatrixError;
 
+use crate::build::Build;
 use crate::ladder;
+use crate::record::Skipped;
 
 /// A matrix as resolved: defaults filled in, command-line overrides applied, every field explicit.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
@@ -55,6 +57,27 @@ pub struct LoadSettings {
     pub headers: Vec<String>,
     /// Answers later than this are errors, seconds.
     pub timeout_s: u32,
+    /// Requests that each connection sends at once, before it waits for all their answers.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub pipeline: u32,
+}
+
+/// What a record written before there was pipelining leaves out.
+fn one() -> u32 {
+    1
+}
+
+/// What a record written before an entrant could be left unpinned leaves out.
+fn yes() -> bool {
+    true
+}
+
+fn is_yes(pinned: &bool) -> bool {
+    *pinned
+}
+
+fn is_one(pipeline: &u32) -> bool {
+    *pipeline == 1
 }
 
 /// How latency is measured at fixed rates, once every cell is measured.
@@ -93,6 +116,12 @@ pub struct Entrant {
     pub program: Program,
     /// Server threads.
     pub threads: Threads,
+    /// How a rung is built otherwise than by the release profile; none where it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build: Option<Build>,
+    /// False where the server may run on all CPUs, those of the load generator too, though the matrix pins.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub pinned: bool,
     /// True for the null rung: the control of each block, not a contestant.
     pub control: bool,
     /// Label of the entrant that this one is a second time (A/A): how far the two lie apart is the noise of the
@@ -141,6 +170,13 @@ const BUILTIN: &[(&str, &str)] = &[
     ("quick", include_str!("../matrices/quick.toml")),
     ("article", include_str!("../matrices/article.toml")),
     ("c10k", include_str!("../matrices/c10k.toml")),
+    ("workers", include_str!("../matrices/workers.toml")),
+    ("pipelining", include_str!("../matrices/pipelining.toml")),
+    ("ablation", include_str!("../matrices/ablation.toml")),
+    (
+        "ablation-hyper",
+        include_str!("../matrices/ablation-hyper.toml"),
+    ),
 ];
 
 /// What the command line changes in a matrix; none leaves the matrix's own.
@@ -249,9 +285,46 @@ impl Matrix {
             }
             entrants.push(Entrant::rung(label));
         }
+        self.again(entrants)
+    }
+
+    /// `entrants`, some of the matrix's, with the one that the matrix has twice, or the first one.
+    fn again(&self, entrants: Vec<Entrant>) -> Result<Vec<Entrant>, String> {
         let repeated = self.entrants.iter().find_map(|e| e.repeat_of.as_deref());
         let repeated = repeated.filter(|label| entrants.iter().any(|e| e.label == *label));
         with_repeat(entrants, repeated)
+    }
+
+    /// The matrix without entrants that cannot run on this machine.
+    ///
+    /// # Errors
+    ///
+    /// In a sentence, if nothing is left to measure.
+    pub fn without(mut self, skipped: &[Skipped]) -> Result<Self, String> {
+        let reason = |entrant: &Entrant| {
+            let label = entrant.repeat_of.as_ref().unwrap_or(&entrant.label);
+            let skipped = skipped.iter().find(|skipped| skipped.label == *label)?;
+            Some(format!("{label} cannot run here: {}", skipped.reason))
+        };
+        let (left, gone): (Vec<_>, Vec<_>) =
+            self.entrants.iter().partition(|e| reason(e).is_none());
+        if gone.is_empty() {
+            return Ok(self);
+        }
+        if let Some(control) = gone.iter().find(|entrant| entrant.control) {
+            return Err(reason(control).unwrap_or_default());
+        }
+        if !left.iter().any(|entrant| entrant.is_contestant()) {
+            let contestants = gone.into_iter().filter(|e| e.is_contestant());
+            let reasons: Vec<_> = contestants.filter_map(reason).collect();
+            return Err(format!(
+                "nothing is left to measure: {}",
+                reasons.join("; ")
+            ));
+        }
+        let left = left.into_iter().filter(|e| e.repeat_of.is_none());
+        self.entrants = self.again(left.cloned().collect())?;
+        Ok(self)
     }
 
     /// Length of the warm-up of each cell.
@@ -297,6 +370,8 @@ impl Entrant {
                 args: Vec::new(),
             },
             threads: Threads::Count(1),
+            build: None,
+            pinned: true,
             control: name == ladder::CONTROL,
             repeat_of: None,
         }
@@ -353,99 +428,4 @@ impl Threads {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn builtin_matrices_are_right_and_bear_their_names() {
-        let names: Vec<_> = Matrix::builtin().map(|matrix| matrix.name).collect();
-        assert_eq!(names, ["smoke", "quick", "article", "c10k"]);
-        for matrix in Matrix::builtin() {
-            let controls = matrix.entrants.iter().filter(|entrant| entrant.control);
-            assert_eq!(controls.count(), 1, "{}", matrix.name);
-            let repeats = matrix.entrants.iter().filter(|e| e.repeat_of.is_some());
-            assert_eq!(repeats.count(), 1, "{}", matrix.name);
-        }
-    }
-
-    #[test]
-    fn the_control_stays_and_rungs_can_be_added() {
-        let overrides = Overrides {
-            entrants: Some(vec!["axum".into(), "mio".into()]),
-            connections: Some(vec![4]),
-            duration: Some("3s".into()),
-            shared: true,
-            no_trace: true,
-            ..Overrides::default()
-        };
-        let mut matrix = Matrix::find("quick").unwrap();
-        matrix.entrants.retain(|entrant| entrant.label != "mio");
-        let matrix = matrix.with(overrides).unwrap();
-        let labels: Vec<_> = matrix.entrants.iter().map(|e| e.label.as_str()).collect();
-        assert_eq!(labels, ["null", "axum", "axum (again)", "mio"]);
-        assert_eq!(
-            (matrix.connections.as_slice(), matrix.duration_s),
-            (&[4][..], 3)
-        );
-        assert!(!matrix.pinned && matrix.trace.is_none());
-    }
-
-    #[test]
-    fn what_is_traced_is_among_what_is_measured() {
-        let traced = |connections: &[u32]| {
-            let mut matrix = Matrix::find("quick").unwrap();
-            matrix.trace.as_mut().unwrap().connections = vec![100, 1000];
-            let overrides = Overrides {
-                connections: Some(connections.into()),
-                ..Overrides::default()
-            };
-            let matrix = matrix.with(overrides).unwrap();
-            matrix.trace.unwrap().connections
-        };
-        assert_eq!(traced(&[100, 352, 1000]), [100, 1000]);
-        assert_eq!(traced(&[100, 352]), [100]);
-        assert_eq!(traced(&[352, 560]), [352]);
-    }
-
-    #[test]
-    fn the_repeated_entrant_stays_the_repeated_one() {
-        let overrides = |labels: &[&str]| Overrides {
-            entrants: Some(labels.iter().map(ToString::to_string).collect()),
-            ..Overrides::default()
-        };
-        let repeated = |matrix: Matrix| -> Vec<String> {
-            let entrants = matrix.entrants.into_iter();
-            entrants.filter_map(|e| e.repeat_of).collect()
-        };
-        let mut matrix = Matrix::find("quick").unwrap();
-        matrix.entrants.retain(|e| e.repeat_of.is_none());
-        matrix.entrants = with_repeat(matrix.entrants, Some("hyper")).unwrap();
-        let both = matrix.clone().with(overrides(&["epoll", "hyper"]));
-        assert_eq!(repeated(both.unwrap()), ["hyper"]);
-        let without = matrix.clone().with(overrides(&["mio", "axum"]));
-        assert_eq!(repeated(without.unwrap()), ["mio"]);
-        let control_alone = matrix.with(overrides(&["null"]));
-        assert_eq!(repeated(control_alone.unwrap()), [""; 0]);
-    }
-
-    #[test]
-    fn wrong_overrides_name_their_flag() {
-        let problem = |overrides| {
-            let matrix = Matrix::find("quick").unwrap();
-            matrix.with(overrides).unwrap_err().to_string()
-        };
-        let message = problem(Overrides {
-            entrants: Some(vec!["tokio".into()]),
-            ..Overrides::default()
-        });
-        assert!(
-            message.starts_with("--entrants: `tokio` is neither"),
-            "{message}"
-        );
-        let message = problem(Overrides {
-            connections: Some(vec![8, 4]),
-            ..Overrides::default()
-        });
-        assert!(message.starts_with("--connections: "), "{message}");
-    }
-}
+mod tests;

@@ -1,6 +1,7 @@
 //! Preflight: what about this machine would spoil the numbers, and what to do about it.
 
 mod limits;
+pub mod support;
 mod tracers;
 
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use std::{env, fs, thread};
 use crate::cpu_plan;
 use crate::ladder;
 use crate::load::wrk;
-use crate::matrix::{Matrix, Program, Threads};
+use crate::matrix::{Matrix, Threads};
 use crate::observe::cpu::CpuTimes;
 use crate::record::{Advice, AdviceLevel, CpuPlan, Machine};
 
@@ -94,14 +95,7 @@ fn load_generator() -> Advice {
 }
 
 fn servers(matrix: &Matrix) -> Advice {
-    let program = |program: &Program| match program {
-        Program::Rung { name, .. } => ladder::program_of(name),
-        Program::Foreign { command, .. } => ladder::foreign_program(&command[0]),
-    };
-    let mut programs = matrix
-        .entrants
-        .iter()
-        .map(|entrant| program(&entrant.program));
+    let mut programs = matrix.entrants.iter().map(ladder::program_of_entrant);
     match programs.find_map(Result::err) {
         None => good("servers", "all programs of the matrix are there"),
         Some(missing) => blocker("servers", missing.problem, missing.remedy),

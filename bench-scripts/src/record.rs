@@ -58,6 +58,9 @@ pub struct Run {
     pub preflight: Vec<Advice>,
     /// The programs measured, in the matrix's order.
     pub entrants: Vec<EntrantBinary>,
+    /// Entrants that cannot run on this machine: neither `matrix` nor `order` has them any more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<Skipped>,
     /// The program that made the load.
     pub load_generator: LoadGenerator,
     /// `rustc --version` of the compiler that built `rungs` and its rungs.
@@ -195,8 +198,25 @@ pub struct EntrantBinary {
     pub allocator: Option<String>,
     /// Server threads it was started with; none of a foreign program.
     pub threads: Option<u32>,
+    /// Workers, each with connections of its own: fewer than threads where connections move between threads; none of a foreign
+    /// program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workers: Option<u32>,
+    /// What a build variant was built with; empty for others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<String>,
     /// Length of its whole response to the measured request, head included, in bytes.
     pub response_bytes: u64,
+}
+
+/// An entrant that says that it cannot run on this machine, and so is not measured.
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Skipped {
+    /// The entrant's label.
+    pub label: String,
+    /// Its sentence: why, and what to do about it.
+    pub reason: String,
 }
 
 /// The program that makes the load.
@@ -261,6 +281,11 @@ pub enum Reason {
     ServerNotReady {
         /// What happened instead.
         detail: String,
+    },
+    /// The rung says that it cannot run on this machine.
+    Unsupported {
+        /// Its sentence: why, and what to do about it.
+        sentence: String,
     },
     /// The server's answer is not the one that it must give.
     WrongResponse {
@@ -454,8 +479,9 @@ pub struct Server {
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorkerCounts {
-    /// Connections open at the second edge.
-    pub open: u64,
+    /// Connections open at the second edge. Where connections move between threads only the sum over all means something: one
+    /// may be negative.
+    pub open: i64,
     /// Requests answered.
     pub requests: u64,
     /// Bytes sent.
@@ -592,6 +618,9 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ServerNotReady { detail } => write!(f, "the server did not get ready: {detail}"),
+            Self::Unsupported { sentence } => {
+                write!(f, "it cannot run on this machine: {sentence}")
+            }
             Self::WrongResponse { detail } => write!(f, "wrong response: {detail}"),
             Self::ServerDied { detail } => write!(f, "the server died: {detail}"),
             Self::ServerStuck { detail } => write!(f, "the server did not stop cleanly: {detail}"),

@@ -47,7 +47,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// [`Reason::ServerNotReady`].
+    /// [`Reason::ServerNotReady`]; [`Reason::Unsupported`] of a rung that says so and exits with 1.
     pub fn start(launch: &Launch) -> Result<Self, Reason> {
         if launch.foreign {
             Self::start_foreign(launch)
@@ -73,6 +73,7 @@ impl Server {
                 addr: hello.addr,
                 hello: Some(hello),
             }),
+            Ok(Line::Unsupported { reason }) => Err(unsupported(&mut process, &reason)),
             Ok(line) => Err(not_ready(format!(
                 "its first line was not the expected one: {line:?}"
             ))),
@@ -202,6 +203,20 @@ fn next_line(process: &Process, timeout: Duration) -> Result<Line, String> {
     }
 }
 
+/// What it means that a rung said that it cannot run here: nothing, unless it ends as such a rung must.
+fn unsupported(process: &mut Process, reason: &str) -> Reason {
+    match process.wait(LINE_TIMEOUT) {
+        Some(status) if status.code() == Some(1) => Reason::Unsupported {
+            sentence: excerpt(reason),
+        },
+        end => not_ready(format!(
+            "it said that it cannot run on this machine ({}), but {} instead of exiting with status 1",
+            excerpt(reason),
+            end.map_or_else(|| "ran on".to_owned(), in_words)
+        )),
+    }
+}
+
 fn not_ready(detail: String) -> Reason {
     Reason::ServerNotReady { detail }
 }
@@ -276,6 +291,25 @@ mod tests {
             message.contains("exited with status 3: port taken"),
             "{message}"
         );
+    }
+
+    #[test]
+    fn only_a_rung_that_says_so_and_exits_with_1_is_unsupported() {
+        let line =
+            r#"echo '{"event":"unsupported","rung":"rung-x","reason":"no ring here: allow it"}'; "#;
+        assert_eq!(
+            Server::start(&launch(&format!("{line} exit 1"), false)).unwrap_err(),
+            Reason::Unsupported {
+                sentence: "no ring here: allow it".into()
+            }
+        );
+        for end in ["exit 0", "kill -9 $$"] {
+            let message = start_problem(&format!("{line} {end}"), false);
+            assert!(
+                message.contains("(no ring here: allow it), but"),
+                "{message}"
+            );
+        }
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! `rungs verify`: every rung keeps the contract, and all agree to the byte. The table of cases is rungs-conformance's.
 
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
+use std::path::Path;
 
 use anyhow::{Context, bail};
 use comfy_table::Table;
@@ -36,9 +38,12 @@ struct Score {
     declared: Vec<String>,
     exempt: usize,
     failures: Vec<String>,
+    /// Why it cannot run on this machine; none where it can.
+    skipped: Option<String>,
 }
 
-/// Verifies the rungs of these names and prints a table; all rungs where none is named. True if all keep the contract.
+/// Verifies the rungs of these names and prints a table; all rungs where none is named. True if all that can run on this
+/// machine keep the contract.
 ///
 /// # Errors
 ///
@@ -59,7 +64,7 @@ pub fn run(rungs: &[String], depth: Depth, interrupt: &Interrupt) -> anyhow::Res
     for name in names {
         interrupt.check()?;
         eprintln!("verifying {name} ...");
-        scores.push(verify(name, &[], depth)?);
+        scores.push(verify(name, &ladder::program_of(name)?, &[], depth)?);
     }
     output::line(table(&scores).trim_fmt())?;
     for score in &scores {
@@ -68,6 +73,9 @@ pub fn run(rungs: &[String], depth: Depth, interrupt: &Interrupt) -> anyhow::Res
         }
     }
     for score in &scores {
+        if let Some(reason) = &score.skipped {
+            output::line(format_args!("{}: skipped: {reason}", score.rung))?;
+        }
         for failure in &score.failures {
             output::line(format_args!("{} breaks: {failure}", score.rung))?;
         }
@@ -81,18 +89,18 @@ pub fn run(rungs: &[String], depth: Depth, interrupt: &Interrupt) -> anyhow::Res
 ///
 /// When a rung breaks a case, or cannot be run.
 pub fn short(matrix: &Matrix, interrupt: &Interrupt) -> anyhow::Result<()> {
-    let rungs: BTreeSet<_> = matrix
-        .entrants
-        .iter()
-        .filter_map(|entrant| match &entrant.program {
-            Program::Rung { name, args } => Some((name, args)),
-            Program::Foreign { .. } => None,
-        })
-        .collect();
-    for (name, args) in rungs {
+    let mut seen = BTreeSet::new();
+    for entrant in &matrix.entrants {
+        let Program::Rung { name, args } = &entrant.program else {
+            continue;
+        };
+        if !seen.insert((name, args, entrant.build)) {
+            continue;
+        }
         interrupt.check()?;
         let args: Vec<_> = args.iter().map(String::as_str).collect();
-        let score = verify(name, &args, Depth::Short)?;
+        let program = ladder::program_of_entrant(entrant)?;
+        let score = verify(name, &program, &args, Depth::Short)?;
         if let Some(failure) = score.failures.first() {
             bail!(
                 "{} breaks the contract, so its numbers would mean nothing ({failure}); see all with `rungs verify {name}`",
@@ -103,13 +111,19 @@ pub fn short(matrix: &Matrix, interrupt: &Interrupt) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn verify(name: &str, mode: &[&str], depth: Depth) -> anyhow::Result<Score> {
-    let program = ladder::program_of(name)?;
+fn verify(name: &str, program: &Path, mode: &[&str], depth: Depth) -> anyhow::Result<Score> {
     let kind = Kind::of_rung(&format!("rung-{name}"))
         .with_context(|| format!("the table of cases does not know the rung {name}"))?;
-    let verdicts = run_table(&program, kind, mode, depth.cases())
-        .with_context(|| format!("{} cannot be verified", program.display()))?;
-    Ok(Score::of(name, &verdicts))
+    match run_table(program, kind, mode, depth.cases()) {
+        Ok(verdicts) => Ok(Score::of(name, &verdicts)),
+        Err(error) if error.kind() == ErrorKind::Unsupported => Ok(Score {
+            skipped: Some(error.to_string()),
+            ..Score::of(name, &[])
+        }),
+        Err(error) => {
+            Err(error).with_context(|| format!("{} cannot be verified", program.display()))
+        }
+    }
 }
 
 impl Score {
@@ -120,6 +134,7 @@ impl Score {
             declared: Vec::new(),
             exempt: 0,
             failures: Vec::new(),
+            skipped: None,
         };
         for verdict in verdicts {
             match &verdict.result {

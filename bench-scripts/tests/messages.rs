@@ -214,6 +214,7 @@ fn every_subcommand_has_help_and_the_list_is_whole() {
         "load",
         "list",
         "doctor",
+        "build",
         "serve",
         "completions",
     ] {

@@ -5,10 +5,10 @@ use super::logs::{Blocks, Logs};
 use super::noise::{self, Group};
 use super::scaling::{self, Worse};
 use super::spread::spread;
-use super::{Index, control_of, ties};
+use super::{Index, control_of, ties, variants};
 use crate::findings::{
     Bound, Comparisons, Drift, EntrantFindings, Interval, Intervals, NoiseFloor, Outlier, Point,
-    Scaling, Spread,
+    Scaling, Spread, VariantFindings,
 };
 use crate::matrix::Entrant;
 use crate::record::{Cell, Run};
@@ -73,6 +73,10 @@ impl<'a> Estimates<'a> {
             cost_share: noise::floor(&cost)?.exp_m1(),
             rate_share: noise::floor(&rate)?.exp_m1(),
         })
+    }
+
+    pub(super) fn variants(&self) -> Vec<VariantFindings> {
+        variants::findings(&self.run.matrix, &self.cost.logs)
     }
 
     pub(super) fn drift(&self) -> Option<Drift> {

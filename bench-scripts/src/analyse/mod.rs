@@ -24,6 +24,7 @@ mod spread;
 mod tests;
 mod ties;
 mod traces;
+mod variants;
 mod workers;
 
 use std::collections::HashMap;
@@ -81,11 +82,14 @@ pub fn analyse(run: &Run, cells: &[Cell]) -> Findings {
             attempts: cells.len() as u64,
             valid: cells.iter().filter(|cell| cell.is_valid()).count() as u64,
         },
+        pipelined: pipelined(run),
+        skipped: run.skipped.clone(),
         ceilings: ceilings(&entrants),
         precision: precision::precision(run, &entrants, noise_floor.as_ref()),
         core_to_core: index.distance.findings(),
         drift: estimates.drift(),
         outliers: estimates.outliers(&index),
+        variants: estimates.variants(),
         crossings: crossings::of(&comparisons),
         comparisons,
         noise_floor,
@@ -93,6 +97,11 @@ pub fn analyse(run: &Run, cells: &[Cell]) -> Findings {
         fixed_rates: None,
         traces: Vec::new(),
     }
+}
+
+/// Requests sent at once, where that is more than one.
+fn pipelined(run: &Run) -> Option<u32> {
+    Some(run.matrix.load.pipeline).filter(|&depth| depth > 1)
 }
 
 /// Cells by entrant and connections asked for, and how their costs follow the distance of the CPUs.
@@ -237,10 +246,13 @@ fn point(
         cost: cost_findings(&valid, distance, &drift),
         cost_as_measured_us: spread_of(&valid, |cell| cell.cost().map(Cost::total_us)),
         cost_to_control: block_ratio(&valid, control, total_cost),
-        latency: latency_findings(&valid),
+        latency: match pipelined(run) {
+            None => latency_findings(&valid),
+            Some(_) => None,
+        },
         resources: resource_findings(run, &entrant.label, &valid),
         client_busy_share: spread_of(&valid, |cell| client_busy_share(run, cell)),
-        workers: worker_findings(&valid),
+        workers: worker_findings(&valid, keeps_connections(run, &entrant.label)),
         intervals: Intervals::default(),
         bound_by: None,
     }
@@ -378,6 +390,13 @@ fn resource_findings(run: &Run, label: &str, valid: &[&Cell]) -> Option<Resource
         }),
         listen_overflows: of_server(&|cell, _| Some(cell.system?.listen_overflows as f64)),
     })
+}
+
+/// Whether each connection of an entrant's server stays with one of its threads.
+fn keeps_connections(run: &Run, label: &str) -> bool {
+    let mut binaries = run.entrants.iter();
+    let binary = binaries.find(|binary| binary.label == label);
+    binary.is_none_or(|binary| binary.workers.is_none() || binary.workers == binary.threads)
 }
 
 /// Threads that an entrant's server was started with; none where it is not known.

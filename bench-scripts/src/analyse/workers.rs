@@ -4,13 +4,14 @@ use super::spread::{spread, spread_of};
 use crate::findings::{Balance, Spread, WorkerFindings};
 use crate::record::{Cell, WorkerCounts};
 
-/// Of valid cells whose server has two workers or more; none without such a cell.
-pub(super) fn worker_findings(valid: &[&Cell]) -> Option<WorkerFindings> {
+/// Of valid cells whose server has two threads or more that serve; none without such a cell. `keeps_connections` says whether a
+/// connection stays with its thread.
+pub(super) fn worker_findings(valid: &[&Cell], keeps_connections: bool) -> Option<WorkerFindings> {
     let workers = valid.iter().filter_map(|cell| workers_of(cell)).next()?;
     Some(WorkerFindings {
         workers: workers.len() as u64,
-        connections: balance(valid, |worker| worker.open)?,
-        requests: balance(valid, |worker| worker.requests)?,
+        connections: balance(valid, |worker| worker.open as f64).filter(|_| keeps_connections),
+        requests: balance(valid, |worker| worker.requests as f64)?,
     })
 }
 
@@ -19,9 +20,9 @@ fn workers_of(cell: &Cell) -> Option<&[WorkerCounts]> {
     (workers.len() > 1).then_some(workers)
 }
 
-fn balance(valid: &[&Cell], count: fn(&WorkerCounts) -> u64) -> Option<Balance> {
+fn balance(valid: &[&Cell], count: fn(&WorkerCounts) -> f64) -> Option<Balance> {
     let of_cell = |cell: &Cell| -> Option<(Spread, f64)> {
-        let counts = workers_of(cell)?.iter().map(|worker| count(worker) as f64);
+        let counts = workers_of(cell)?.iter().map(count);
         let mean = counts.clone().sum::<f64>() / counts.len() as f64;
         Some((spread(counts)?, mean))
     };
@@ -47,7 +48,7 @@ mod tests {
     fn with_workers(block: u32, requests: &[u64]) -> Cell {
         let mut cell = cell("epoll", 100, block, requests.iter().sum(), 10);
         let workers = requests.iter().map(|&requests| WorkerCounts {
-            open: requests / 10,
+            open: requests.cast_signed() / 10,
             requests,
             ..WorkerCounts::default()
         });
@@ -63,7 +64,7 @@ mod tests {
             with_workers(2, &[900, 0, 0]),
         ];
         let cells: Vec<&Cell> = cells.iter().collect();
-        let findings = worker_findings(&cells).unwrap();
+        let findings = worker_findings(&cells, true).unwrap();
         assert_eq!(findings.workers, 3);
         let requests = findings.requests;
         assert_eq!(
@@ -74,12 +75,13 @@ mod tests {
             min, median, max, ..
         } = requests.most_to_mean;
         assert_eq!([min, median, max], [1.0, 2.0, 3.0]);
-        assert_eq!(findings.connections.most.median, 60.0);
+        assert_eq!(findings.connections.unwrap().most.median, 60.0);
+        assert_eq!(worker_findings(&cells, false).unwrap().connections, None);
     }
 
     #[test]
     fn one_worker_has_no_spread() {
         let one = with_workers(0, &[100]);
-        assert_eq!(worker_findings(&[&one]), None);
+        assert_eq!(worker_findings(&[&one], true), None);
     }
 }

@@ -136,6 +136,7 @@ impl TraceBench<'_> {
             response_bytes: subject.response_bytes,
             warmup: None,
             load: &load,
+            pipeline: self.generator.pipeline(),
             own_requests: 1,
             server: &record::Server {
                 usage,

@@ -22,9 +22,11 @@ pub fn all(run: &Run, findings: &Findings) -> Vec<Figure> {
     let mut figures = vec![
         requests_per_minute(run, findings),
         cost_per_request(run, findings),
-        latency(run, findings),
-        memory(run, findings),
     ];
+    if findings.pipelined.is_none() {
+        figures.push(latency(run, findings));
+    }
+    figures.push(memory(run, findings));
     figures.extend(decline::figure(run, findings));
     figures.extend(fixed_rates::figure(run, findings));
     figures

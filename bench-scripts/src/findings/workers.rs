@@ -9,10 +9,10 @@ use super::Spread;
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorkerFindings {
-    /// Workers of the server.
+    /// Workers of the server; its threads, where connections move between these.
     pub workers: u64,
-    /// Connections open at the window's end, per worker.
-    pub connections: Balance,
+    /// Connections open at the window's end, per worker; none where connections move between threads.
+    pub connections: Option<Balance>,
     /// Requests answered in the window, per worker.
     pub requests: Balance,
 }

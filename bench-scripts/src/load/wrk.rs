@@ -35,8 +35,9 @@ pub struct Wrk {
     threads: u32,
     timeout_s: u32,
     headers: Vec<String>,
+    pipeline: u32,
     cpus: Option<Vec<u32>>,
-    /// `done.lua`, in memory: a file would stay behind if we were killed.
+    /// In memory: a file would stay behind if we were killed.
     script: MemoryFile,
 }
 
@@ -68,6 +69,8 @@ pub struct Settings {
     pub timeout_s: u32,
     /// Header lines, `Name: value`. wrk drops one of another form without a word; the matrix admits none.
     pub headers: Vec<String>,
+    /// Requests that it sends at once on each connection.
+    pub pipeline: u32,
     /// Its CPUs; none where nothing is pinned.
     pub cpus: Option<Vec<u32>>,
 }
@@ -87,14 +90,18 @@ impl Wrk {
         let version = version(&program).map_err(broken)?;
         let sha256 =
             crate::store::sha256_of_file(&program).map_err(|error| broken(error.to_string()))?;
-        let script =
-            MemoryFile::new("done.lua", include_bytes!("done.lua")).map_err(WrkError::Script)?;
+        let script = match settings.pipeline {
+            1 => include_str!("done.lua"),
+            _ => concat!(include_str!("pipeline.lua"), include_str!("done.lua")),
+        };
+        let script = MemoryFile::new("script.lua", script.as_bytes()).map_err(WrkError::Script)?;
         Ok(Self {
             version,
             sha256,
             threads: settings.threads,
             timeout_s: settings.timeout_s,
             headers: settings.headers,
+            pipeline: settings.pipeline,
             cpus: settings.cpus,
             script,
             program,
@@ -127,6 +134,9 @@ impl Wrk {
             args.extend(["--header".into(), header.clone()]);
         }
         args.push(url.into());
+        if self.pipeline > 1 {
+            args.push(self.pipeline.to_string());
+        }
         args
     }
 }
@@ -137,7 +147,10 @@ impl LoadGenerator for Wrk {
         command.extend(self.args(100.max(self.threads), Duration::from_secs(2), "URL"));
         if let Some(script) = command.iter().position(|arg| arg == "--script") {
             // A path into our memory would say nothing to a reader.
-            command[script + 1] = "done.lua".into();
+            command[script + 1] = match self.pipeline {
+                1 => "done.lua".into(),
+                _ => "pipeline.lua".into(),
+            };
         }
         record::LoadGenerator {
             name: "wrk".into(),
@@ -146,6 +159,10 @@ impl LoadGenerator for Wrk {
             threads: self.threads,
             command,
         }
+    }
+
+    fn pipeline(&self) -> u32 {
+        self.pipeline
     }
 
     fn start(&self, job: &Job) -> Result<Box<dyn LoadRun>, LoadError> {

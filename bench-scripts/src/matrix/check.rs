@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use crate::ladder;
 
+/// More requests than this at once do not fit one read of the rungs.
+const MOST_PIPELINED: u32 = 64;
+
 /// Connections that one load generator on one machine can ask of one server: the ports of one loopback address.
 const MOST_CONNECTIONS: u32 = 60_000;
 
@@ -66,6 +69,21 @@ pub(super) fn rounds(rounds: u32) -> Result<(), String> {
 pub(super) fn threads(threads: u32) -> Result<(), String> {
     if threads == 0 {
         return Err("`threads` of the load generator must be at least 1".into());
+    }
+    Ok(())
+}
+
+/// How many requests are sent at once. What measures latency at fixed rates sends one at a time.
+pub(super) fn pipeline(depth: u32, at_fixed_rates: bool) -> Result<(), String> {
+    if !(1..=MOST_PIPELINED).contains(&depth) {
+        return Err(format!(
+            "`pipeline` is the number of requests sent at once, from 1 to {MOST_PIPELINED}"
+        ));
+    }
+    if depth > 1 && at_fixed_rates {
+        return Err(
+            "latency at fixed rates is not measured with pipelining: leave out [latency] or `pipeline`".into(),
+        );
     }
     Ok(())
 }

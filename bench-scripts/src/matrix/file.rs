@@ -13,6 +13,7 @@ use serde::Deserialize;
 use toml::{Spanned, Value};
 
 use super::{Entrant, LoadSettings, Matrix, Program, Threads, check, with_repeat};
+use crate::build::Build;
 use crate::ladder;
 use latency::LatencyTable;
 
@@ -75,6 +76,7 @@ struct LoadTable {
     threads: Option<Spanned<u32>>,
     headers: Option<Vec<Spanned<String>>>,
     timeout: Option<Spanned<String>>,
+    pipeline: Option<Spanned<u32>>,
 }
 
 #[derive(Deserialize)]
@@ -84,6 +86,8 @@ struct EntrantTable {
     threads: Option<Spanned<Value>>,
     rung: Option<Spanned<String>>,
     args: Option<Vec<String>>,
+    build: Option<Spanned<String>>,
+    pinned: Option<bool>,
     command: Option<Spanned<Value>>,
     config: Option<String>,
     status: Option<Spanned<u16>>,
@@ -134,7 +138,14 @@ fn resolve(file: File) -> Result<Matrix, At> {
         threads: None,
         headers: None,
         timeout: None,
+        pipeline: None,
     });
+    let pipeline = match &load.pipeline {
+        Some(depth) => *checked(depth, |&depth| {
+            check::pipeline(depth, file.latency.is_some())
+        })?,
+        None => 1,
+    };
     let path = match &file.path {
         Some(path) => checked(path, |path| check::path(path))?.clone(),
         None => "/".into(),
@@ -159,8 +170,12 @@ fn resolve(file: File) -> Result<Matrix, At> {
         }
         entrants.push(entrant);
     }
+    let mut entrants = with_control(entrants);
+    if pipeline > 1 {
+        entrants.iter_mut().for_each(tell_apart_requests);
+    }
     let entrants = with_repeat(
-        with_control(entrants),
+        entrants,
         file.again.as_ref().map(|label| label.get_ref().as_str()),
     );
     let connections = checked(&file.connections, |counts| check::connections(counts))?.clone();
@@ -190,6 +205,7 @@ fn resolve(file: File) -> Result<Matrix, At> {
                 Some(timeout) => time(timeout, check::seconds)?,
                 None => 8,
             },
+            pipeline,
         },
         latency: file.latency.as_ref().map(latency::resolve).transpose()?,
         trace: trace.transpose()?,
@@ -205,11 +221,21 @@ fn with_control(mut entrants: Vec<Entrant>) -> Vec<Entrant> {
     entrants
 }
 
+/// The null rung answers each read, however many requests it holds: where they are pipelined, it has to count them.
+fn tell_apart_requests(entrant: &mut Entrant) {
+    if let Program::Rung { args, .. } = &mut entrant.program
+        && entrant.control
+    {
+        args.push("--pipelined".into());
+    }
+}
+
 fn entrant(table: EntrantTable, span: &Range<usize>) -> Result<Entrant, At> {
     let threads = match &table.threads {
         Some(value) => threads(value)?,
         None => Threads::Count(1),
     };
+    let pinned = table.pinned.unwrap_or(true);
     let foreign_only =
         table.status.is_some() || table.body_bytes.is_some() || table.config.is_some();
     match (&table.rung, &table.command) {
@@ -226,13 +252,15 @@ fn entrant(table: EntrantTable, span: &Range<usize>) -> Result<Entrant, At> {
                     args: table.args.unwrap_or_default(),
                 },
                 threads,
+                build: table.build.as_ref().map(build).transpose()?,
+                pinned,
                 control: name == ladder::CONTROL,
                 repeat_of: None,
             })
         }
-        (None, Some(command)) if table.args.is_some() => Err(At::new(
+        (None, Some(command)) if table.args.is_some() || table.build.is_some() => Err(At::new(
             command.span(),
-            "`args` belongs to a `rung`: a `command` holds its arguments itself",
+            "`args` and `build` belong to a `rung`: a `command` holds its arguments itself, and is built by others",
         )),
         (None, Some(command)) => {
             let words = words(command)?;
@@ -256,6 +284,8 @@ fn entrant(table: EntrantTable, span: &Range<usize>) -> Result<Entrant, At> {
                     body_bytes,
                 },
                 threads,
+                build: None,
+                pinned,
                 control: false,
                 repeat_of: None,
             })
@@ -270,6 +300,10 @@ fn entrant(table: EntrantTable, span: &Range<usize>) -> Result<Entrant, At> {
 /// The last part of a program's path.
 fn name_of(program: &str) -> String {
     program.rsplit('/').next().unwrap_or(program).to_owned()
+}
+
+fn build(name: &Spanned<String>) -> Result<Build, At> {
+    Build::of_name(name.get_ref()).map_err(|problem| At::new(name.span(), problem))
 }
 
 fn threads(value: &Spanned<Value>) -> Result<Threads, At> {

@@ -5,8 +5,11 @@
 use super::decline_words;
 use super::rates;
 use super::words::Entry;
-use crate::findings::{Bound, Compared, Comparison, Comparisons, Findings, Interval, Role};
+use crate::findings::{
+    Bound, Compared, Comparison, Comparisons, EntrantFindings, Findings, Interval, Point, Role,
+};
 use crate::quantity;
+use crate::record::Skipped;
 
 /// A figure by which contestants are compared.
 struct Figure {
@@ -48,7 +51,10 @@ pub(super) fn sentences(findings: &Findings) -> Vec<String> {
     }
     sentences.extend(leaders(findings, &COST));
     sentences.extend(distances(findings));
+    sentences.extend(pipelined(findings));
+    sentences.extend(skipped(findings));
     sentences.extend(bounds(findings));
+    sentences.extend(workers(findings));
     sentences.extend(decline_words::summary(findings));
     sentences.extend(rates::sentence(findings));
     sentences.push(noise_floor(findings));
@@ -281,6 +287,23 @@ fn times(pair: &Comparison, leader: &str) -> Option<String> {
     Some(format!("{label} {ratio:.2} ({low:.2} to {high:.2})"))
 }
 
+/// That requests were pipelined.
+fn pipelined(findings: &Findings) -> Option<String> {
+    let depth = findings.pipelined?;
+    Some(format!(
+        "Pipelined {depth} deep: each connection sends {depth} requests at once, and the next {depth} when all are answered. No browser does \
+         this. Rates and costs are of requests, not of batches."
+    ))
+}
+
+/// Which entrants could not run.
+fn skipped(findings: &Findings) -> impl Iterator<Item = String> {
+    let sentence = |Skipped { label, reason }: &Skipped| {
+        format!("{label}: skipped: {}.", reason.trim_end_matches('.'))
+    };
+    findings.skipped.iter().map(sentence)
+}
+
 /// Who set the rates.
 fn bounds(findings: &Findings) -> Option<String> {
     let all = points(findings).flatten().count();
@@ -309,6 +332,33 @@ fn bounds(findings: &Findings) -> Option<String> {
         ""
     };
     (!clauses.is_empty()).then(|| sentence(&format!("{}{advice}", clauses.join("; "))))
+}
+
+/// How unevenly requests lay on workers, at the lowest and the highest connection count; nothing where every server has one worker.
+fn workers(findings: &Findings) -> Option<String> {
+    let busiest = |count: u32| -> Option<String> {
+        let of_entrant = |entrant: &EntrantFindings| {
+            let at = |point: &&Point| point.connections_asked == count;
+            let workers = entrant.points.iter().find(at)?.workers?;
+            let most = workers.requests.most_to_mean.median;
+            Some(format!("{} {most:.2}", entrant.label))
+        };
+        let contestants = findings.entrants.iter().filter(|e| e.role.is_contestant());
+        let told: Vec<String> = contestants.filter_map(of_entrant).collect();
+        (!told.is_empty()).then(|| format!("{} {}", at_counts(&[count], false), list(&told)))
+    };
+    let counts = findings.connection_counts();
+    let (first, last) = (*counts.first()?, *counts.last()?);
+    let mut clauses: Vec<String> = busiest(first).into_iter().collect();
+    if last != first {
+        clauses.extend(busiest(last));
+    }
+    (!clauses.is_empty()).then(|| {
+        format!(
+            "The busiest worker answers, over the mean of its server's workers: {}.",
+            clauses.join("; ")
+        )
+    })
 }
 
 fn noise_floor(findings: &Findings) -> String {

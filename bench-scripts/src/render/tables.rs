@@ -1,5 +1,6 @@
 //! What the tables of every rendering say: columns as data, filled from findings.
 
+mod variants;
 mod workers;
 
 use std::borrow::Cow;
@@ -83,29 +84,30 @@ struct Subject<'a> {
 ///
 /// report.html puts a table whose title is that of a figure below that figure, and all others into a section of tables.
 pub(super) fn all(findings: &Findings) -> Vec<Table> {
-    let mut tables = vec![
-        Table {
-            title: "Cost and rate",
-            caption: "Medians over rounds, with 95% intervals. ÷ null: the ratio to the null rung in the same round. \
-                      Costs in µs are corrected for the machine's drift by that ratio. Entrants that share a letter are a tie: not proven to differ. \
-                      A rate that the client bounds does not rank servers: the cost does."
-                .into(),
-            ..by_count(findings, COST_AND_RATE)
-        },
-        Table {
+    let mut tables = vec![Table {
+        title: "Cost and rate",
+        caption: "Medians over rounds, with 95% intervals. ÷ null: the ratio to the null rung in the same round. \
+                  Costs in µs are corrected for the machine's drift by that ratio. Entrants that share a letter are a tie: not proven to differ. \
+                  A rate that the client bounds does not rank servers: the cost does."
+            .into(),
+        ..by_count(findings, COST_AND_RATE)
+    }];
+    if findings.pipelined.is_none() {
+        tables.push(Table {
             title: "Latency, as wrk corrects it",
             caption: "Medians over rounds of each percentile. A closed loop: each connection waits for its answer, so more connections mean longer waits \
                       of the same server."
                 .into(),
             ..by_count(findings, LATENCY)
-        },
-        Table {
-            title: "Resources",
-            caption: "CPU: share of the CPUs that the threads of each side can use. Memory is resident memory under load."
-                .into(),
-            ..by_count(findings, RESOURCES)
-        },
-    ];
+        });
+    }
+    tables.push(Table {
+        title: "Resources",
+        caption: "CPU: share of the CPUs that the threads of each side can use. Memory is resident memory under load."
+            .into(),
+        ..by_count(findings, RESOURCES)
+    });
+    tables.extend(variants::table(findings));
     tables.extend(rates::tables(findings));
     tables.extend(decline_tables::all(findings));
     tables.extend(workers::table(findings));

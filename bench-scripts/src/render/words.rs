@@ -204,6 +204,8 @@ pub(super) fn environment(run: &Run) -> Vec<Entry> {
 
 /// What was started for each entrant.
 pub(super) fn programs(run: &Run) -> Vec<Entry> {
+    let skipped = run.skipped.iter();
+    let skipped = skipped.map(|s| (s.label.clone(), format!("skipped: {}", s.reason)));
     run.entrants
         .iter()
         .map(|binary| {
@@ -217,11 +219,13 @@ pub(super) fn programs(run: &Run) -> Vec<Entry> {
             }
             facts.extend(binary.build.iter().map(|build| format!("{build} build")));
             facts.extend(binary.allocator.clone());
+            facts.extend(binary.flags.clone());
             facts.extend(binary.threads.map(threads));
             facts.push(format!("{} bytes per response", binary.response_bytes));
             facts.push(format!("SHA-256 {:.12}…", binary.sha256));
             (binary.label.clone(), facts.join(" · "))
         })
+        .chain(skipped)
         .collect()
 }
 
@@ -239,11 +243,16 @@ fn method_of_cells(run: &Run) -> Vec<String> {
     } else {
         "Nothing is pinned: server and load generator share the CPUs, so each takes time from the other."
     };
+    let turns = match matrix.load.pipeline {
+        1 => "each of which waits for its answer before it asks again (a closed loop)".to_owned(),
+        depth => format!(
+            "each of which sends {depth} requests at once and waits for all their answers before it sends more (a closed loop, pipelined)"
+        ),
+    };
     vec![
         format!(
             "Every cell starts a fresh server process, checks its bytes, warms it up for {} s, and then loads it for {} s \
-             with {}: so many kept-alive connections, each of which waits for its answer before it asks again (a closed \
-             loop). {pinned}",
+             with {}: so many kept-alive connections, {turns}. {pinned}",
             matrix.warmup_s, matrix.duration_s, run.load_generator.name
         ),
         format!(

@@ -41,25 +41,21 @@ impl Launch {
         threads: u32,
         connections: u32,
     ) -> Result<Self, NotFound> {
-        let (program, args, config, foreign) = match &entrant.program {
-            Program::Rung { name, args: own } => {
+        let (args, config, foreign) = match &entrant.program {
+            Program::Rung { args: own, .. } => {
                 let flags = ["--listen", "{addr}", "--threads", "{threads}"];
                 let mut args: Vec<String> = flags.map(String::from).into();
                 if connections > DEFAULT_BACKLOG {
                     args.extend(["--backlog".into(), connections.to_string()]);
                 }
                 args.extend(own.iter().cloned());
-                (ladder::program_of(name)?, args, None, false)
+                (args, None, false)
             }
             Program::Foreign {
                 command, config, ..
-            } => (
-                ladder::foreign_program(&command[0])?,
-                command[1..].to_vec(),
-                config.clone(),
-                true,
-            ),
+            } => (command[1..].to_vec(), config.clone(), true),
         };
+        let program = ladder::program_of_entrant(entrant)?;
         Ok(Self {
             program: program.to_string_lossy().into_owned(),
             args,

@@ -13,6 +13,9 @@ pub struct Hello {
     pub addr: SocketAddr,
     /// Its threads.
     pub threads: u32,
+    /// Its workers, each with connections of its own; none of a rung that does not say.
+    #[serde(default)]
+    pub workers: Option<u32>,
     /// `release` or `debug`.
     pub build: String,
     /// `jemalloc` or `system`.
@@ -31,8 +34,9 @@ pub struct Counters {
 /// What one worker has counted over its life.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 pub struct WorkerTotals {
-    /// Connections open now.
-    pub open: u64,
+    /// Connections open now. Where connections move between threads only the sum over all means something: one may be
+    /// negative.
+    pub open: i64,
     /// Requests answered.
     pub requests: u64,
     /// Bytes sent.
@@ -48,6 +52,10 @@ pub struct WorkerTotals {
 #[serde(tag = "event", rename_all = "lowercase")]
 pub(super) enum Line {
     Listening(Hello),
+    /// It cannot run on this machine, for the reason in the sentence.
+    Unsupported {
+        reason: String,
+    },
     Counters(Counters),
     Stopped(Counters),
 }
@@ -56,7 +64,8 @@ impl Counters {
     /// Connections open on all workers.
     #[must_use]
     pub fn open(&self) -> u64 {
-        self.workers.iter().map(|worker| worker.open).sum()
+        let open: i64 = self.workers.iter().map(|worker| worker.open).sum();
+        open.try_into().unwrap_or(0)
     }
 
     /// Requests answered by all workers.

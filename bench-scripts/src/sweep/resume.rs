@@ -76,6 +76,8 @@ impl Asked {
             None => begun.clone(),
         };
         let matrix = matrix.with(self.overrides)?;
+        // What could not run then was asked for as well.
+        let matrix = matrix.without(&run.skipped).map_err(anyhow::Error::msg)?;
         let mut differences = difference::between_matrices(&begun, &matrix);
         let mut note = |what: &str, before: &dyn Display, after: &dyn Display| {
             let (before, after) = (before.to_string(), after.to_string());

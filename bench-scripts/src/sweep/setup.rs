@@ -15,11 +15,12 @@ use crate::matrix::{Entrant, Matrix};
 use crate::output::note;
 use crate::progress::in_words;
 use crate::record::{
-    Advice, AdviceLevel, CpuPlan, EntrantBinary, Machine, PlannedCell, Run, SCHEMA_VERSION,
+    Advice, AdviceLevel, CpuPlan, EntrantBinary, Machine, PlannedCell, Reason, Run, SCHEMA_VERSION,
+    Skipped,
 };
 use crate::server::{Launch, Server};
 use crate::store::{self, Store};
-use crate::{cpu_plan, machine, plan, preflight, process, verify};
+use crate::{build, cpu_plan, machine, plan, preflight, process, verify};
 
 /// Everything that is settled before the first cell.
 pub(super) struct Setup {
@@ -111,6 +112,7 @@ impl Prospect {
             threads: load_threads(matrix, &cpu_plan),
             timeout_s: matrix.load.timeout_s,
             headers: matrix.load.headers.clone(),
+            pipeline: matrix.load.pipeline,
             cpus: cpu_plan::client_cpus(&cpu_plan).map(<[u32]>::to_vec),
         })?;
         let seed = options.seed.unwrap_or_else(new_seed);
@@ -157,19 +159,26 @@ impl Prospect {
             mut findings,
             wrk,
             seed,
-            order,
+            mut order,
         } = self;
-        let matrix = options.matrix;
         if let Some(cpus) = cpu_plan::client_cpus(&cpu_plan) {
             // We look on from the load generator's side, so that the server's CPUs are its own.
             process::run_on(cpus).context("rungs cannot be put on the load generator's CPUs")?;
         }
-        let launches = launches(&matrix, &cpu_plan)?;
         let request = Request {
-            path: matrix.path.clone(),
-            headers: matrix.load.headers.clone(),
+            path: options.matrix.path.clone(),
+            headers: options.matrix.load.headers.clone(),
         };
-        let entrants = identify(&matrix, &launches, &request, interrupt)?;
+        let planned = options.matrix.entrants.len();
+        let Runnable {
+            matrix,
+            launches,
+            entrants,
+            skipped,
+        } = Runnable::of(options.matrix, &cpu_plan, &request, interrupt)?;
+        if matrix.entrants.len() < planned {
+            order = plan::order(&matrix, wrk.describe().threads, seed)?;
+        }
         warn_of_debug_builds(&entrants, &mut findings);
         verify::short(&matrix, interrupt)?;
         let run = Run {
@@ -187,6 +196,7 @@ impl Prospect {
             machine,
             preflight: findings,
             entrants,
+            skipped,
             load_generator: wrk.describe(),
             toolchain: env!("RUNGS_TOOLCHAIN").into(),
             cargo_lock_sha256: store::sha256(include_bytes!("../../../Cargo.lock")),
@@ -231,41 +241,98 @@ fn launches(matrix: &Matrix, cpu_plan: &CpuPlan) -> anyhow::Result<Vec<Launch>> 
     let connections = matrix.most_connections();
     let launch = |entrant: &Entrant| {
         let threads = entrant.threads.on(cpu_plan.server.len());
-        let cpus = cpu_plan::server_cpus(cpu_plan, entrant.threads);
+        let cpus = cpu_plan::entrant_cpus(cpu_plan, entrant);
         Ok(Launch::of(entrant, cpus, threads, connections)?)
     };
     matrix.entrants.iter().map(launch).collect()
 }
 
-/// Starts every entrant once: what it is, and that it answers as it must.
-fn identify(
-    matrix: &Matrix,
-    launches: &[Launch],
-    request: &Request,
-    interrupt: &Interrupt,
-) -> anyhow::Result<Vec<EntrantBinary>> {
-    let mut entrants = Vec::with_capacity(launches.len());
-    for (entrant, launch) in matrix.entrants.iter().zip(launches) {
-        interrupt.check()?;
-        let of = || format!("the entrant `{}`", entrant.label);
-        let server = Server::start(launch).map_err(to_error).with_context(of)?;
-        let response_bytes = answer::check(entrant, request, server.addr)
-            .map_err(anyhow::Error::msg)
-            .with_context(|| format!("{} gives a wrong answer", of()))?;
-        let hello = server.hello.clone();
-        server.stop().map_err(to_error).with_context(of)?;
-        entrants.push(EntrantBinary {
-            label: entrant.label.clone(),
-            command: launch.command(),
-            sha256: store::sha256_of_file(Path::new(&launch.program)).with_context(of)?,
-            foreign: launch.foreign,
-            build: hello.as_ref().map(|hello| hello.build.clone()),
-            allocator: hello.as_ref().map(|hello| hello.allocator.clone()),
-            threads: hello.as_ref().map(|hello| hello.threads),
-            response_bytes,
-        });
+/// What of a matrix can run on this machine.
+struct Runnable {
+    matrix: Matrix,
+    launches: Vec<Launch>,
+    entrants: Vec<EntrantBinary>,
+    skipped: Vec<Skipped>,
+}
+
+impl Runnable {
+    /// Starts every entrant once: whether it can run here, what it is, and that it answers as it must.
+    fn of(
+        matrix: Matrix,
+        cpu_plan: &CpuPlan,
+        request: &Request,
+        interrupt: &Interrupt,
+    ) -> anyhow::Result<Self> {
+        let launches = launches(&matrix, cpu_plan)?;
+        let mut entrants = Vec::with_capacity(launches.len());
+        let mut skipped = Vec::new();
+        for (entrant, launch) in matrix.entrants.iter().zip(&launches) {
+            interrupt.check()?;
+            match identify(entrant, launch, request)? {
+                Identity::Known(binary) => entrants.push(binary),
+                // What is there a second time is skipped with the first.
+                Identity::Unsupported { .. } if entrant.repeat_of.is_some() => {}
+                Identity::Unsupported { sentence } => skipped.push(Skipped {
+                    label: entrant.label.clone(),
+                    reason: sentence,
+                }),
+            }
+        }
+        if skipped.is_empty() {
+            return Ok(Self {
+                matrix,
+                launches,
+                entrants,
+                skipped,
+            });
+        }
+        // Once more, since another entrant may be the one that is measured twice now.
+        let matrix = matrix.without(&skipped).map_err(anyhow::Error::msg)?;
+        for Skipped { label, reason } in &skipped {
+            note(format_args!("{label} is skipped: {reason}"));
+        }
+        let mut rest = Self::of(matrix, cpu_plan, request, interrupt)?;
+        rest.skipped.splice(..0, skipped);
+        Ok(rest)
     }
-    Ok(entrants)
+}
+
+/// What starting an entrant showed.
+enum Identity {
+    Known(EntrantBinary),
+    /// It says that it cannot run on this machine.
+    Unsupported {
+        sentence: String,
+    },
+}
+
+fn identify(entrant: &Entrant, launch: &Launch, request: &Request) -> anyhow::Result<Identity> {
+    let of = || format!("the entrant `{}`", entrant.label);
+    let server = match Server::start(launch) {
+        Err(Reason::Unsupported { sentence }) => return Ok(Identity::Unsupported { sentence }),
+        started => started.map_err(to_error).with_context(of)?,
+    };
+    let response_bytes = answer::check(entrant, request, server.addr)
+        .map_err(anyhow::Error::msg)
+        .with_context(|| format!("{} gives a wrong answer", of()))?;
+    let hello = server.hello.clone();
+    server.stop().map_err(to_error).with_context(of)?;
+    Ok(Identity::Known(EntrantBinary {
+        label: entrant.label.clone(),
+        command: launch.command(),
+        sha256: store::sha256_of_file(Path::new(&launch.program)).with_context(of)?,
+        foreign: launch.foreign,
+        build: hello.as_ref().map(|hello| hello.build.clone()),
+        allocator: hello.as_ref().map(|hello| hello.allocator.clone()),
+        threads: hello.as_ref().map(|hello| hello.threads),
+        workers: hello.as_ref().and_then(|hello| hello.workers),
+        flags: match entrant.build {
+            Some(_) => build::stamp_of(Path::new(&launch.program)).map(|stamp| stamp.flags),
+            None => None,
+        }
+        .unwrap_or_default(),
+        response_bytes,
+    }))
 }
 
 fn to_error(reason: impl fmt::Display) -> anyhow::Error {

@@ -2,7 +2,8 @@
 //! sweep measures them against; not a server.
 //!
 //! It does not read HTTP: half a request is answered as a whole one, ten requests in one segment as one, `/json` with the
-//! page, and what no HTTP server would answer with 200. It keeps no unsent rest: if the kernel does not take an answer
+//! page, and what no HTTP server would answer with 200. With `--pipelined` it looks for the empty lines that end heads, so
+//! that a client which sends many requests at once gets as many answers. It keeps no unsent rest: if the kernel does not take an answer
 //! whole, the connection is closed. It has no time-outs, so `--header-timeout` and `--idle-timeout` change nothing; and as
 //! an answer is never in flight when it stops, neither does `--grace`. All else of the server contract holds.
 
@@ -38,6 +39,7 @@ struct Null {
     clock: Clock,
     encoder: Encoder,
     page: Vec<u8>,
+    pipelined: bool,
     input: Box<[u8]>,
     /// Since the counters were last published.
     requests: u64,
@@ -56,7 +58,11 @@ enum Accepting {
 }
 
 #[derive(Clone, clap::Args)]
-struct Options {}
+struct Options {
+    /// Answer each end of a head in what was read, instead of each read: for clients that pipeline their requests
+    #[arg(long)]
+    pipelined: bool,
+}
 
 impl Rung for Null {
     const NAME: &'static str = "rung-null";
@@ -64,10 +70,10 @@ impl Rung for Null {
         "The floor: answers each read with the page, without reading HTTP. A control, not a server";
     type Options = Options;
 
-    fn run(_: &Options, worker: Worker) -> io::Result<()> {
+    fn run(options: &Options, worker: Worker) -> io::Result<()> {
         let mut reactor = Reactor::new(MAX_EVENTS)?;
         let ready = worker.ready.clone();
-        let mut null = Self::new(worker);
+        let mut null = Self::new(options, worker);
         null.stop
             .register(&mut reactor, Interest::READ, on_stop, 0)?;
         null.watch_listener(&mut reactor)?;
@@ -84,7 +90,7 @@ impl Rung for Null {
 }
 
 impl Null {
-    fn new(worker: Worker) -> Self {
+    fn new(options: &Options, worker: Worker) -> Self {
         let slot = worker.counters.slot(0);
         slot.wakeups.add(0);
         slot.events.add(0);
@@ -100,6 +106,7 @@ impl Null {
             clock,
             encoder,
             page,
+            pipelined: options.pipelined,
             input: vec![0; INPUT].into(),
             requests: 0,
             counters: worker.counters,
@@ -136,17 +143,20 @@ impl Null {
         }
     }
 
-    /// Reads once and answers once.
+    /// Reads once, and writes once what answers that.
     fn answer(&mut self, connection: usize) -> io::Result<()> {
         let connection = &mut self.connections[connection];
-        if connection.read(&mut self.input)? == 0 {
+        let read = connection.read(&mut self.input)?;
+        if read == 0 {
             return Err(ErrorKind::UnexpectedEof.into());
         }
-        if connection.write(&self.page).ok() != Some(self.page.len()) {
-            return Err(ErrorKind::WriteZero.into());
+        if !self.pipelined {
+            self.requests += 1;
+            return write_whole(connection, &self.page);
         }
-        self.requests += 1;
-        Ok(())
+        let answers = ends_of_heads(&self.input[..read]);
+        self.requests += answers as u64;
+        write_whole(connection, &self.page.repeat(answers))
     }
 
     /// Sees to it that the page says the second it is.
@@ -159,6 +169,22 @@ impl Null {
             self.encoder.page(&mut self.page);
         }
     }
+}
+
+/// Ends of heads in these bytes. One that is cut in two by the end of a read is missed.
+fn ends_of_heads(input: &[u8]) -> usize {
+    let end = b"\r\n\r\n";
+    input
+        .windows(end.len())
+        .filter(|bytes| bytes == end)
+        .count()
+}
+
+fn write_whole(connection: &mut Source<TcpStream>, bytes: &[u8]) -> io::Result<()> {
+    if connection.write(bytes).ok() != Some(bytes.len()) {
+        return Err(ErrorKind::WriteZero.into());
+    }
+    Ok(())
 }
 
 fn on_listener(null: &mut Null, reactor: &mut Reactor<Null>, _: u64, _: Readiness) {

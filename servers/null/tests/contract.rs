@@ -15,3 +15,8 @@ fn by_default() {
 fn on_two_threads() {
     assert_in(&["--threads", "2"]);
 }
+
+#[test]
+fn for_clients_that_pipeline() {
+    assert_in(&["--pipelined"]);
+}

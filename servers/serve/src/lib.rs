@@ -69,6 +69,10 @@ pub trait Rung {
     /// # Errors
     ///
     /// What leaves the worker unable to serve at all. The process then ends with exit status 1.
+    ///
+    /// An error of [`ErrorKind::Unsupported`](io::ErrorKind::Unsupported) with a message of the rung's own, before it is
+    /// [`Ready`], says that the rung cannot run on this machine, and the message is the sentence that says why and what to do.
+    /// It goes to stdout in a line too: `{"event":"unsupported","rung":…,"reason":…}`. A sweep then goes on without the rung.
     fn run(options: &Self::Options, worker: Worker) -> io::Result<()>;
 }
 

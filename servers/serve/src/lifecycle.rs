@@ -1,6 +1,6 @@
 //! The life of a server process, from its flags to its exit status.
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
@@ -27,6 +27,10 @@ pub fn main<R: Rung>() -> ExitCode {
     match serve::<R>(&cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
+            if let Error::Unsupported(reason) = &error {
+                // If nobody reads stdout any more, stderr still says it.
+                let _ = Line::unsupported(R::NAME, reason).print();
+            }
             eprintln!("{}: {error}", R::NAME);
             ExitCode::FAILURE
         }
@@ -44,6 +48,9 @@ enum Error {
     CpuNotAllowed(usize),
     #[error("cannot start: {0}")]
     Start(#[from] io::Error),
+    /// It cannot run on this machine, as the rung itself found out before it served anybody.
+    #[error("{0}")]
+    Unsupported(io::Error),
     #[error("worker {index} failed: {source}")]
     Worker { index: usize, source: io::Error },
     #[error("worker {0} ended although nobody stopped it")]
@@ -87,7 +94,7 @@ fn serve<R: Rung>(cli: &Cli<R::Options>) -> Result<(), Error> {
             flags.backlog
         );
     }
-    let line = Line::listening(R::NAME, listeners[0].local_addr()?, flags.threads);
+    let line = Line::listening(R::NAME, listeners[0].local_addr()?, flags.threads, workers);
     let stop = Stop::new()?;
     let (ready, readies) = channel();
     let counters: Vec<_> = (0..workers).map(|_| Counters::new(threads)).collect();
@@ -109,9 +116,10 @@ fn serve<R: Rung>(cli: &Cli<R::Options>) -> Result<(), Error> {
     }
     // Should a worker fail first, its end is among the events; with this the wait for it ends too.
     drop(ready);
-    if readies.iter().take(workers).count() == workers {
-        line.print().map_err(Error::Stdout)?;
+    if readies.iter().take(workers).count() < workers {
+        return Err(failed_start(&events));
     }
+    line.print().map_err(Error::Stdout)?;
     supervise(flags, &stop, &counters, &events)
 }
 
@@ -133,6 +141,24 @@ fn spawn<R: Rung>(cli: &Cli<R::Options>, worker: Worker, sender: Sender<Event>) 
             let _ = sender.send(Event::Ended { index, result });
         })?;
     Ok(())
+}
+
+/// Why a worker ended before it served: its end is among the events, or will be in a moment.
+fn failed_start(events: &Receiver<Event>) -> Error {
+    // A system call that fails with ENOSYS or EOPNOTSUPP is of this kind as well. Only what the rung put into words of its
+    // own says that it cannot run here: anything else may be a fault of the rung.
+    let is_rungs_own =
+        |error: &io::Error| error.kind() == ErrorKind::Unsupported && error.get_ref().is_some();
+    let end = |event| match event {
+        Event::Signal(_) => None,
+        Event::Ended { index, result } => Some(match result {
+            Ok(()) => Error::Deserted(index),
+            Err(reason) if is_rungs_own(&reason) => Error::Unsupported(reason),
+            Err(source) => Error::Worker { index, source },
+        }),
+    };
+    let mut ends = events.iter().filter_map(end);
+    ends.next().expect("the signal thread never ends")
 }
 
 /// Where the process is in its life.
@@ -246,5 +272,32 @@ fn refuse_foreign_cpus(flags: &Flags) -> Result<(), Error> {
     match cpus.not_allowed()? {
         Some(cpu) => Err(Error::CpuNotAllowed(cpu)),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is said of a worker that ended so before it served.
+    fn after(result: io::Result<()>) -> Error {
+        let (sender, events) = channel();
+        sender.send(Event::Signal(SIGUSR1)).unwrap();
+        sender.send(Event::Ended { index: 1, result }).unwrap();
+        failed_start(&events)
+    }
+
+    #[test]
+    fn only_a_rung_itself_says_that_it_is_unsupported() {
+        let sentence = "this kernel has no io_uring: boot one that has";
+        let error = after(Err(io::Error::new(ErrorKind::Unsupported, sentence)));
+        assert!(matches!(&error, Error::Unsupported(_)) && error.to_string() == sentence);
+        let of_kernel = io::Error::from(rustix::io::Errno::NOSYS);
+        assert_eq!(of_kernel.kind(), ErrorKind::Unsupported);
+        assert!(matches!(
+            after(Err(of_kernel)),
+            Error::Worker { index: 1, .. }
+        ));
+        assert!(matches!(after(Ok(())), Error::Deserted(1)));
     }
 }

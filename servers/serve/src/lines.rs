@@ -18,10 +18,18 @@ pub(crate) enum Line {
         /// As bound, so with a real port.
         addr: SocketAddr,
         threads: u16,
+        /// Workers, each with connections of its own: fewer than threads where connections move between threads.
+        workers: usize,
         pid: u32,
         build: &'static str,
         allocator: &'static str,
         version: &'static str,
+    },
+    /// It cannot run on this machine, and ends with exit status 1.
+    Unsupported {
+        rung: &'static str,
+        /// A sentence: what is missing, and what to do about it.
+        reason: String,
     },
     /// The counts so far; asked for with SIGUSR1.
     Counters(Totals),
@@ -38,11 +46,17 @@ pub(crate) struct Totals {
 }
 
 impl Line {
-    pub(crate) fn listening(rung: &'static str, addr: SocketAddr, threads: u16) -> Self {
+    pub(crate) fn listening(
+        rung: &'static str,
+        addr: SocketAddr,
+        threads: u16,
+        workers: usize,
+    ) -> Self {
         Self::Listening {
             rung,
             addr,
             threads,
+            workers,
             pid: std::process::id(),
             build: if cfg!(debug_assertions) {
                 "debug"
@@ -55,6 +69,13 @@ impl Line {
                 "system"
             },
             version: env!("CARGO_PKG_VERSION"),
+        }
+    }
+
+    pub(crate) fn unsupported(rung: &'static str, reason: &io::Error) -> Self {
+        Self::Unsupported {
+            rung,
+            reason: reason.to_string(),
         }
     }
 
@@ -89,11 +110,19 @@ mod tests {
 
     #[test]
     fn lines_are_tagged_objects() {
-        let line = Line::listening("rung-test", "127.0.0.1:9".parse().unwrap(), 2);
+        let line = Line::listening("rung-test", "127.0.0.1:9".parse().unwrap(), 2, 1);
         let json = serde_json::to_value(line).unwrap();
         assert_eq!(json["event"], "listening");
         assert_eq!(json["addr"], "127.0.0.1:9");
         assert_eq!(json["pid"], std::process::id());
+
+        let reason = io::Error::new(io::ErrorKind::Unsupported, "no \"ring\"");
+        let line = Line::unsupported("rung-test", &reason);
+        let json = serde_json::to_value(line).unwrap();
+        assert_eq!(
+            json,
+            serde_json::json!({"event": "unsupported", "rung": "rung-test", "reason": "no \"ring\""})
+        );
 
         let line = Line::Stopped(Totals::now(&[Counters::new(1), Counters::new(2)]));
         let json = serde_json::to_value(line).unwrap();

@@ -32,7 +32,8 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// It cannot be started, or ends or stays silent instead; the error holds what it wrote to stderr.
+    /// It cannot be started, or ends or stays silent instead; the error holds what it wrote to stderr. Of
+    /// [`ErrorKind::Unsupported`](io::ErrorKind::Unsupported) if it says that it cannot run on this machine: with its sentence.
     pub fn start(
         program: impl AsRef<Path>,
         flags: impl IntoIterator<Item = impl Into<OsString>>,
@@ -171,6 +172,10 @@ impl Server {
                 .map_err(|e| io::Error::other(format!("stdout is not JSON: {line:?}: {e}")))?;
             if value["event"] == event {
                 return Ok(value);
+            }
+            if value["event"] == "unsupported" {
+                let reason = value["reason"].as_str().unwrap_or("it does not say why");
+                return Err(io::Error::new(io::ErrorKind::Unsupported, reason));
             }
         }
     }

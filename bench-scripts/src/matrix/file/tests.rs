@@ -285,3 +285,27 @@ fn each_mistake_in_latency_names_its_line_and_what_is_allowed() {
         );
     }
 }
+
+#[test]
+fn pipelined_requests_are_told_apart_by_the_null_rung() {
+    let load = |load: &str| format!("{HEAD}[load]\n{load}\n");
+    let entrant = "[[entrant]]\nrung = \"epoll\"\n";
+    let matrix = parse("t.toml", &(load("pipeline = 16") + entrant)).unwrap();
+    assert_eq!(matrix.load.pipeline, 16);
+    let args = |position: usize| match &matrix.entrants[position].program {
+        Program::Rung { args, .. } => args.clone(),
+        Program::Foreign { .. } => panic!("it is a rung"),
+    };
+    assert_eq!(
+        (args(0), args(1)),
+        (vec!["--pipelined".into()], Vec::<String>::new())
+    );
+    let problem = problem(&(load("pipeline = 65") + entrant));
+    assert!(problem.starts_with("t.toml:8: `pipeline` is"), "{problem}");
+    let paced = "[latency]\nconnections = 8\nwarmup = \"1s\"\nduration = \"1s\"\nrounds = 1\n";
+    let problem = self::problem(&(load("pipeline = 2") + paced + entrant));
+    assert!(
+        problem.contains("is not measured with pipelining"),
+        "{problem}"
+    );
+}

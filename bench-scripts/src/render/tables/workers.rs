@@ -11,7 +11,8 @@ pub(super) fn table(findings: &Findings) -> Option<Table> {
     (!groups.is_empty()).then_some(Table {
         title: "Spread over workers",
         caption: "What the workers of one server had in the window: the one with the least, the middle one, the one with the most; medians \
-                  over rounds of each. Most ÷ mean is 1 where the load lies evenly."
+                  over rounds of each. Most ÷ mean is 1 where the load lies evenly. Where a runtime moves connections between its threads, none of them \
+                  has connections of its own."
             .into(),
         grouped_by: Head::number("connections"),
         columns: WORKERS.iter().map(|column| column.head.clone()).collect(),
@@ -29,28 +30,28 @@ const WORKERS: &[Column] = &[
     number("median", |_, p| connections(p, |b| b.median)),
     number("most", |_, p| connections(p, |b| b.most)),
     number("most ÷ mean", |_, p| {
-        written(p, |w| w.connections.most_to_mean, hundredths)
+        written(p, |w| Some(w.connections?.most_to_mean), hundredths)
     }),
     number("requests, least", |_, p| requests(p, |b| b.least)),
     number("median", |_, p| requests(p, |b| b.median)),
     number("most", |_, p| requests(p, |b| b.most)),
     number("most ÷ mean", |_, p| {
-        written(p, |w| w.requests.most_to_mean, hundredths)
+        written(p, |w| Some(w.requests.most_to_mean), hundredths)
     }),
 ];
 
 fn connections(point: &Point, part: fn(&Balance) -> Spread) -> String {
-    written(point, |w| part(&w.connections), quantity::large)
+    written(point, |w| Some(part(&w.connections?)), quantity::large)
 }
 
 fn requests(point: &Point, part: fn(&Balance) -> Spread) -> String {
-    written(point, |w| part(&w.requests), quantity::large)
+    written(point, |w| Some(part(&w.requests)), quantity::large)
 }
 
 fn written(
     point: &Point,
-    part: impl Fn(&WorkerFindings) -> Spread,
+    part: impl Fn(&WorkerFindings) -> Option<Spread>,
     write: fn(f64) -> String,
 ) -> String {
-    super::figure(point.workers.as_ref().map(part), write)
+    super::figure(point.workers.as_ref().and_then(part), write)
 }

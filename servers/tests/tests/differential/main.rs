@@ -5,29 +5,22 @@
 //! ```sh
 //! PROPTEST_RNG_SEED=7 PROPTEST_CASES=20000 cargo test -p rungs-conformance --test differential
 //! ```
-//!
-//! The servers are the programs that are there: build them before, with `cargo build --workspace`.
 
 mod generate;
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 
 use generate::dialogue;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestRunner};
-use rungs_conformance::Server;
 use rungs_conformance::differential::{DECLARED, Dialogue, Request, Seen};
+use rungs_conformance::{Server, program};
 
 /// The rungs on `rungs-http1`. The others are compared with the first.
 const RAW: &[&str] = &["epoll", "mio", "uring"];
 
 fn start(rung: &str) -> Server {
-    let test = std::env::current_exe().unwrap();
-    let folder = test.ancestors().nth(2).expect("tests lie in target/*/deps");
-    let program: PathBuf = folder.join(format!("rung-{rung}"));
-    Server::start(program, [] as [&str; 0])
-        .unwrap_or_else(|e| panic!("{e}\n(build all rungs with `cargo build --workspace`)"))
+    Server::start(program(rung), [] as [&str; 0]).unwrap()
 }
 
 fn play(dialogue: &Dialogue, addr: SocketAddr) -> Result<Seen, TestCaseError> {
