@@ -141,6 +141,7 @@ const BUILTIN: &[(&str, &str)] = &[
     ("quick", include_str!("../matrices/quick.toml")),
     ("article", include_str!("../matrices/article.toml")),
     ("c10k", include_str!("../matrices/c10k.toml")),
+    ("cost", include_str!("../matrices/cost.toml")),
 ];
 
 /// What the command line changes in a matrix; none leaves the matrix's own.
@@ -359,7 +360,7 @@ mod tests {
     #[test]
     fn builtin_matrices_are_right_and_bear_their_names() {
         let names: Vec<_> = Matrix::builtin().map(|matrix| matrix.name).collect();
-        assert_eq!(names, ["smoke", "quick", "article", "c10k"]);
+        assert_eq!(names, ["smoke", "quick", "article", "c10k", "cost"]);
         for matrix in Matrix::builtin() {
             let controls = matrix.entrants.iter().filter(|entrant| entrant.control);
             assert_eq!(controls.count(), 1, "{}", matrix.name);
