@@ -16,8 +16,8 @@ use crate::record::cost::{IdleMemory, StepCounts};
 use crate::record::trace::{Absence, Traced};
 use crate::server::{Launch, Server};
 
-/// Requests that are run step by step at least; a thousand instructions take some milliseconds.
-const REQUESTS: u32 = 300;
+/// Requests that are run step by step at least: a step takes up to 20 µs where a hypervisor takes part in it.
+const REQUESTS: u32 = 100;
 
 /// How many of them come at a time at most.
 const AT_ONCE: u32 = 100;
@@ -92,8 +92,8 @@ impl Subject<'_> {
             Err(absence) => return Ok(Traced::Absent(absence)),
         };
         let at_once = self.connections.min(AT_ONCE);
-        // The first turn finds caches of the allocator and of the runtime as the memory's measurement left them.
-        serve(&mut stepper, client, at_once, interrupt)?;
+        // What the server does when it finds itself interrupted is no request's.
+        serve(&mut stepper, client, 1, interrupt)?;
         let first = stepper.steps();
         let turns = REQUESTS.div_ceil(at_once);
         for _ in 0..turns {
