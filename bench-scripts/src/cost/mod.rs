@@ -78,14 +78,15 @@ fn measure(run: &Run, findings: &Findings, interrupt: &Interrupt) -> anyhow::Res
     })?;
     // The kernel may back memory with pages of 2 MiB at will: too coarse a measure, and servers inherit this.
     rustix::thread::disable_transparent_huge_pages(true)?;
-    let mut costs = Vec::new();
-    for found in findings
-        .entrants
-        .iter()
-        .filter(|entrant| entrant.repeat_of.is_none())
-    {
+    let entrants = findings.entrants.iter();
+    let entrants = entrants.filter(|entrant| entrant.repeat_of.is_none());
+    // All of them before the first is measured: one may be another program than it was.
+    let prepared = entrants.map(|found| {
         let (entrant, binary) = entered(run, &found.label)?;
-        let launch = launch(run, entrant, binary, cpu)?;
+        Ok((found, binary, launch(run, entrant, binary, cpu)?))
+    });
+    let mut costs = Vec::new();
+    for (found, binary, launch) in prepared.collect::<anyhow::Result<Vec<_>>>()? {
         costs.extend(of_entrant(run, found, binary, &launch, interrupt)?);
     }
     Ok(UserSpace {
