@@ -18,7 +18,9 @@ use crate::process::guardian;
 use crate::record::{Advice, AdviceLevel, PrecisionGoal};
 use crate::sweep::{self, Outcome};
 use crate::verify::Depth;
-use crate::{build, cpu_plan, export, list, machine, output, preflight, report, serve, verify};
+use crate::{
+    build, cost, cpu_plan, export, list, machine, output, preflight, report, serve, store, verify,
+};
 
 /// Measures what each rung of the Rust I/O ladder costs, and says why.
 ///
@@ -40,6 +42,7 @@ Examples:
   rungs doctor                          what about this machine would spoil the numbers
   rungs sweep                           the quick sweep, under 6 minutes
   rungs sweep --matrix c10k --seed 7    from 100 to 10,000 connections, in order 7
+  rungs cost                            what a request costs each rung, taken apart
   rungs report results/latest           render a run again
   rungs compare results/a results/b     what changed between two runs
   rungs serve epoll                     look at a rung with a browser";
@@ -104,6 +107,8 @@ Exit status: 0; 3 if --fail-on found something worse; 1 if the runs cannot be co
         #[arg(long, value_name = "worse:N%")]
         fail_on: Option<FailOn>,
     },
+    /// Take apart what a request costs each rung, at several connection counts
+    Cost(CostArgs),
     /// List the entrants and the built-in matrices
     List,
     /// Look at this machine, and say what would spoil the numbers and what to do about it
@@ -251,6 +256,7 @@ impl Cli {
                 json,
                 fail_on,
             } => compare_command(&before, &after, json, fail_on),
+            Command::Cost(args) => args.run(),
             Command::List => {
                 output::line(list::text())?;
                 Ok(ExitCode::SUCCESS)
@@ -320,11 +326,84 @@ impl SweepArgs {
             };
             sweep::run(options, &Interrupt::catch()?)?
         };
-        Ok(match outcome {
-            Outcome::Measured => ExitCode::SUCCESS,
-            Outcome::NothingValid => ExitCode::FAILURE,
-            Outcome::Interrupted => ExitCode::from(interrupt::EXIT_STATUS),
-        })
+        Ok(exit_code(outcome))
+    }
+}
+
+/// What `rungs cost` takes.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Prints, for every rung and connection count: cost as a ratio to the null rung, system calls,
+user-space instructions and allocations of a request, and the user memory of an idle
+connection. Begins with a sweep of the matrix `cost`, and adds cost.json and cost.md to its
+directory. docs/method.md says how each figure is made.
+
+Examples:
+  rungs cost                                        every rung; about 15 minutes
+  rungs cost --entrants epoll,hyper --connections 100 --rounds 12
+  rungs cost --sweep results/latest                 of a sweep that is there already
+
+Exit status: that of `rungs sweep`.")]
+struct CostArgs {
+    /// Take cost and system calls from the sweep in DIR, and measure only the rest
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "entrants", "connections", "rounds"])]
+    sweep: Option<PathBuf>,
+    /// Directory to write to [default: results/<UTC time>-cost]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Rungs to measure; the null rung is always measured, and one entrant twice [default: all]
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    entrants: Option<Vec<String>>,
+    /// Connection counts, ascending [default: 100,352,1000,10000]
+    #[arg(long, value_name = "N,N", value_delimiter = ',')]
+    connections: Option<Vec<u32>>,
+    /// Rounds of the sweep; more rounds make narrower intervals [default: 5]
+    #[arg(long, value_name = "N")]
+    rounds: Option<u32>,
+}
+
+impl CostArgs {
+    fn run(self) -> anyhow::Result<ExitCode> {
+        guardian::engage()?;
+        let interrupt = Interrupt::catch()?;
+        let dir = match self.sweep {
+            Some(dir) => dir,
+            None => {
+                let dir = self.out.unwrap_or_else(|| store::new_dir("cost"));
+                let overrides = Overrides {
+                    entrants: self.entrants,
+                    connections: self.connections,
+                    rounds: self.rounds,
+                    ..Overrides::default()
+                };
+                let options = sweep::Options {
+                    matrix: Matrix::find("cost")?.with(overrides)?,
+                    out: Some(dir.clone()),
+                    seed: None,
+                    attempts: 1,
+                    precision: None,
+                    command_line: env::args().collect(),
+                };
+                let outcome = sweep::run(options, &interrupt)?;
+                if outcome != Outcome::Measured {
+                    return Ok(exit_code(outcome));
+                }
+                dir
+            }
+        };
+        match cost::run(&dir, &interrupt) {
+            Ok(()) => Ok(ExitCode::SUCCESS),
+            Err(error) if error.is::<Interrupted>() => Ok(exit_code(Outcome::Interrupted)),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn exit_code(outcome: Outcome) -> ExitCode {
+    match outcome {
+        Outcome::Measured => ExitCode::SUCCESS,
+        Outcome::NothingValid => ExitCode::FAILURE,
+        Outcome::Interrupted => ExitCode::from(interrupt::EXIT_STATUS),
     }
 }
 

@@ -7,6 +7,7 @@ pub mod cell;
 pub mod check;
 pub mod cli;
 pub mod compare;
+pub mod cost;
 pub mod cpu_plan;
 pub mod difference;
 pub mod export;

@@ -177,6 +177,7 @@ const BUILTIN: &[(&str, &str)] = &[
         "ablation-hyper",
         include_str!("../matrices/ablation-hyper.toml"),
     ),
+    ("cost", include_str!("../matrices/cost.toml")),
 ];
 
 /// What the command line changes in a matrix; none leaves the matrix's own.

@@ -6,6 +6,7 @@
 //! has its unit in its name. JSON Schemas of all are committed in `schemas/` and tested against real output.
 
 mod attempt;
+pub mod cost;
 mod paced;
 pub mod trace;
 

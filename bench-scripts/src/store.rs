@@ -78,7 +78,7 @@ impl Store {
     pub fn create(out: Option<&Path>, matrix: &str) -> Result<Self, StoreError> {
         let dir = match out {
             Some(dir) => dir.to_owned(),
-            None => Path::new(RESULTS).join(dir_name(SystemTime::now(), matrix)),
+            None => new_dir(matrix),
         };
         if dir.join(RUN_FILE).exists() {
             return Err(StoreError::Taken(dir));
@@ -282,6 +282,12 @@ fn line(json: serde_json::Result<Vec<u8>>) -> io::Result<Vec<u8>> {
     let mut bytes = json?;
     bytes.push(b'\n');
     Ok(bytes)
+}
+
+/// A new directory under `results/` for a run of this matrix; it is not made yet.
+#[must_use]
+pub fn new_dir(matrix: &str) -> PathBuf {
+    Path::new(RESULTS).join(dir_name(SystemTime::now(), matrix))
 }
 
 /// `20261130T192158Z-quick`: sorts by time, and needs no quoting anywhere.

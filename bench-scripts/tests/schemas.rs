@@ -9,6 +9,7 @@ use rungs::analyse::analyse_record;
 use rungs::compare::{Comparison, compare};
 use rungs::findings::Findings;
 use rungs::paced::PacedLoad;
+use rungs::record::cost::UserSpace;
 use rungs::record::trace::Trace;
 use rungs::record::{Cell, PacedCell, Run};
 use rungs::report;
@@ -40,6 +41,7 @@ fn committed_schemas_are_those_of_the_types() {
     check_committed::<Cell>("cell.schema.json");
     check_committed::<PacedCell>("rates.schema.json");
     check_committed::<Trace>("traces.schema.json");
+    check_committed::<UserSpace>("cost.schema.json");
     check_committed::<Findings>("findings.schema.json");
     check_committed::<Comparison>("compare.schema.json");
     check_committed::<PacedLoad>("load.schema.json");

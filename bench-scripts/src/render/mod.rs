@@ -2,6 +2,7 @@
 
 mod article_md;
 mod cells_csv;
+mod cost;
 mod decline_tables;
 mod decline_words;
 mod findings_json;
@@ -25,6 +26,7 @@ use crate::record::trace::Trace;
 use crate::record::{Cell, PacedCell, Run};
 use crate::report::Record;
 
+pub use cost::{cost_md, cost_table};
 pub(crate) use index_html::index_html;
 pub use terminal::{terminal_sentences, terminal_table};
 

@@ -2,6 +2,7 @@
 
 use comfy_table::{CellAlignment, ContentArrangement};
 
+use super::tables::Table;
 use super::{lead, tables};
 use crate::findings::Findings;
 use crate::table;
@@ -15,16 +16,20 @@ pub fn terminal_sentences(findings: &Findings) -> String {
 /// The findings in a few columns, for a terminal.
 #[must_use]
 pub fn terminal_table(findings: &Findings) -> String {
-    let summary = tables::summary(findings);
-    let heads = summary.columns.iter().map(|column| column.head.as_ref());
-    let header: Vec<&str> = [summary.grouped_by.head.as_ref()]
+    text(&tables::summary(findings))
+}
+
+/// A table with a blank line between its groups.
+pub(super) fn text(filled: &Table) -> String {
+    let heads = filled.columns.iter().map(|column| column.head.as_ref());
+    let header: Vec<&str> = [filled.grouped_by.head.as_ref()]
         .into_iter()
         .chain(heads)
         .collect();
     let mut table = table::plain(&header);
     // Whatever the terminal's width: a column that wraps is harder to read than a line that does.
     table.set_content_arrangement(ContentArrangement::Disabled);
-    for (position, group) in summary.groups.iter().enumerate() {
+    for (position, group) in filled.groups.iter().enumerate() {
         if position > 0 {
             table.add_row([""]);
         }
@@ -42,7 +47,7 @@ pub fn terminal_table(findings: &Findings) -> String {
         }
     }
     for (position, column) in table.column_iter_mut().enumerate() {
-        let text = position > 0 && summary.columns[position - 1].text;
+        let text = position > 0 && filled.columns[position - 1].text;
         if !text {
             column.set_cell_alignment(CellAlignment::Right);
         }

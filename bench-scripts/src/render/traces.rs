@@ -153,7 +153,7 @@ fn remarks<V: View>(traces: &[TraceFindings], view: &V) -> Vec<String> {
 }
 
 /// `cycles, branches: not supported here; …`
-fn absent(of: &[String], Absence { what, remedy }: &Absence) -> String {
+pub(super) fn absent(of: &[String], Absence { what, remedy }: &Absence) -> String {
     let of = match of {
         [] => String::new(),
         of => format!("{}: ", of.join(", ")),

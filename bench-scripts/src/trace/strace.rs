@@ -75,4 +75,4 @@ impl Tool for Strace {
 }
 
 /// What to do where strace may not attach.
-const NOT_ALLOWED: &str = "allow it with `sysctl -w kernel.yama.ptrace_scope=0` or run as root; in a container, add `--cap-add SYS_PTRACE`";
+pub(crate) const NOT_ALLOWED: &str = "allow it with `sysctl -w kernel.yama.ptrace_scope=0` or run as root; in a container, add `--cap-add SYS_PTRACE`";
