@@ -202,7 +202,7 @@ mod tests {
         let message = effective_connections(4, 8).unwrap_err().to_string();
         assert!(message.contains("at least 8"), "{message}");
         let said = rounding(&matrix(), 8).unwrap();
-        assert!(said.contains("100 → 96, 172 → 168"), "{said}");
+        assert!(said.contains("100 → 96, 215 → 208"), "{said}");
         assert_eq!(rounding(&matrix(), 1), None);
     }
 
@@ -212,10 +212,10 @@ mod tests {
         let settings = matrix.trace.as_mut().unwrap();
         settings.connections = vec![100, 1000];
         let traces = traces(&matrix, 8).unwrap();
-        let first: Vec<_> = traces.iter().take(5).map(|t| t.entrant.as_str()).collect();
-        assert_eq!(first, ["null", "epoll", "mio", "hyper", "axum"]);
+        let first: Vec<_> = traces.iter().take(6).map(|t| t.entrant.as_str()).collect();
+        assert_eq!(first, ["null", "epoll", "mio", "uring", "hyper", "axum"]);
         let counts: Vec<_> = traces.iter().map(|t| t.connections_asked).collect();
-        assert_eq!(counts, [[100; 5], [1000; 5]].concat());
+        assert_eq!(counts, [[100; 6], [1000; 6]].concat());
         assert_eq!(traces[0].connections, 96);
         assert!(traces.iter().enumerate().all(|(i, t)| t.index == i));
     }
@@ -223,6 +223,6 @@ mod tests {
     #[test]
     fn quick_and_smoke_keep_their_promises() {
         assert!(sweep_time(&matrix()) < Duration::from_secs(6 * 60));
-        assert!(sweep_time(&Matrix::find("smoke").unwrap()) <= Duration::from_secs(30));
+        assert!(sweep_time(&Matrix::find("smoke").unwrap()) <= Duration::from_secs(35));
     }
 }

@@ -378,8 +378,8 @@ mod tests {
         let (kept, tally) = schedule(&interrupt, 3, |planned, attempt| {
             Ok(scripted(planned, attempt, Validity::Valid))
         });
-        assert_eq!(kept, (0..150).collect::<Vec<_>>());
-        assert_eq!((tally.valid, tally.invalid), (150, 0));
+        assert_eq!(kept, (0..140).collect::<Vec<_>>());
+        assert_eq!((tally.valid, tally.invalid), (140, 0));
         assert_eq!(tally.outcome(), Outcome::Measured);
     }
 
@@ -389,7 +389,7 @@ mod tests {
         let (kept, tally) = schedule(&interrupt, 1, |planned, attempt| {
             Ok(scripted(planned, attempt, invalid()))
         });
-        assert_eq!((kept.len(), tally.invalid), (150, 150));
+        assert_eq!((kept.len(), tally.invalid), (140, 140));
         assert_eq!(tally.outcome(), Outcome::NothingValid);
     }
 
@@ -403,7 +403,7 @@ mod tests {
             Ok(scripted(planned, attempt, validity))
         });
         assert_eq!(kept[..8], [0, 0, 0, 1, 1, 1, 2, 3]);
-        assert_eq!((tally.valid, tally.invalid, tally.repeated), (149, 1, 4));
+        assert_eq!((tally.valid, tally.invalid, tally.repeated), (139, 1, 4));
     }
 
     #[test]

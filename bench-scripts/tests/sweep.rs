@@ -76,7 +76,7 @@ fn the_smoke_matrix_is_measured_and_every_cell_is_valid() {
         assert!(length > 0, "{file} is missing or empty");
     }
     let (run, cells) = (record(&out), cells(&out));
-    assert_eq!(run.order.len(), 6);
+    assert_eq!(run.order.len(), 7);
     assert!(
         run.entrants
             .iter()
@@ -107,14 +107,14 @@ fn the_smoke_matrix_is_measured_and_every_cell_is_valid() {
     every_fixed_rate_is_measured(&out);
 }
 
-/// At one share: four contestants at their own capacity, three and the control at the slowest one's. Whether this machine holds
+/// At one share: five contestants at their own capacity, four and the control at the slowest one's. Whether this machine holds
 /// a rate is its own affair.
 fn every_fixed_rate_is_measured(out: &Path) {
     let Record {
         run, cells, paced, ..
     } = report::read(out).unwrap();
     let plan = rates::plan(&run, &cells).unwrap().cells;
-    assert_eq!(plan.len(), 8);
+    assert_eq!(plan.len(), 10);
     let planned: Vec<_> = paced.iter().map(|cell| cell.planned.clone()).collect();
     assert_eq!(planned, plan);
     for cell in &paced {

@@ -68,10 +68,10 @@ fn what_cannot_run_is_left_out_and_another_one_is_measured_twice() {
     };
     let labels = |matrix: Matrix| matrix.entrants.into_iter().map(|e| e.label);
     let left: Vec<_> = labels(skipped(&["epoll", "axum"]).unwrap()).collect();
-    assert_eq!(left, ["null", "mio", "mio (again)", "hyper"]);
+    assert_eq!(left, ["null", "mio", "mio (again)", "uring", "hyper"]);
     let problem = skipped(&["null"]).unwrap_err();
     assert_eq!(problem, "null cannot run here: why");
-    let problem = skipped(&["epoll", "mio", "hyper", "axum"]).unwrap_err();
+    let problem = skipped(&["epoll", "mio", "uring", "hyper", "axum"]).unwrap_err();
     assert!(
         problem.starts_with("nothing is left to measure: epoll cannot run here: why; mio"),
         "{problem}"
