@@ -68,8 +68,11 @@ fn user_space_is_counted_and_an_entrant_that_does_not_start_is_skipped() {
     assert_eq!((null.requests, null.at_once), (100, 2));
     // Two system calls and little else, even without optimisation.
     assert!((50..5_000).contains(&per_request(&null)), "{null:?}");
-    // That they are counted at all says that the allocator was found.
-    assert_eq!(null.allocations, Traced::Counted(0));
+    // That they are counted at all says that the allocator was found. A new date, each second, takes some.
+    assert!(
+        matches!(null.allocations, Traced::Counted(0..100)),
+        "{null:?}"
+    );
     let Traced::Counted(idle) = first.costs[0].idle else {
         panic!("{:?}", first.costs[0].idle);
     };
