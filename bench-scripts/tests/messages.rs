@@ -33,7 +33,7 @@ fn a_wrong_matrix_names_file_line_and_what_is_allowed() {
         "{message}"
     );
     assert!(
-        message.contains("null, epoll, mio, hyper, axum"),
+        message.contains("null, epoll, mio, uring, hyper, axum"),
         "{message}"
     );
 }

@@ -161,7 +161,7 @@ fn each_wrong_value_names_its_line_and_what_is_allowed() {
 #[test]
 fn entrants_are_checked() {
     for (entrant, line, allowed) in [
-        ("rung = \"tokio\"", 8, "null, epoll, mio, hyper, axum"),
+        ("rung = \"tokio\"", 8, "null, epoll, mio, uring, hyper, axum"),
         ("label = \"x\"", 7, "either a `rung`"),
         (
             "rung = \"mio\"\ncommand = \"x {port}\"",
