@@ -346,7 +346,7 @@ Examples:
 Exit status: that of `rungs sweep`.")]
 struct CostArgs {
     /// Take cost and system calls from the sweep in DIR, and measure only the rest
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "entrants", "connections", "rounds"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "entrants", "connections", "rounds", "seed"])]
     sweep: Option<PathBuf>,
     /// Directory to write to [default: results/<UTC time>-cost]
     #[arg(long, value_name = "DIR")]
@@ -360,6 +360,9 @@ struct CostArgs {
     /// Rounds of the sweep; more rounds make narrower intervals [default: 5]
     #[arg(long, value_name = "N")]
     rounds: Option<u32>,
+    /// Seed of the order of the sweep's cells [default: a new one, which cost.md names]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
 }
 
 impl CostArgs {
@@ -379,7 +382,7 @@ impl CostArgs {
                 let options = sweep::Options {
                     matrix: Matrix::find("cost")?.with(overrides)?,
                     out: Some(dir.clone()),
-                    seed: None,
+                    seed: self.seed,
                     attempts: 1,
                     precision: None,
                     command_line: env::args().collect(),

@@ -68,9 +68,9 @@ fn user_space_is_counted_and_an_entrant_that_does_not_start_is_skipped() {
     assert_eq!((null.requests, null.at_once), (100, 2));
     // Two system calls and little else, even without optimisation.
     assert!((50..5_000).contains(&per_request(&null)), "{null:?}");
-    // That they are counted at all says that the allocator was found. A few are made when the date changes.
+    // That they are counted at all says that the allocator was found. A new date, each second, takes some.
     assert!(
-        matches!(null.allocations, Traced::Counted(0..20)),
+        matches!(null.allocations, Traced::Counted(0..100)),
         "{null:?}"
     );
     let Traced::Counted(idle) = first.costs[0].idle else {

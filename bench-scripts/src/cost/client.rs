@@ -2,9 +2,10 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::net::{RecvFlags, recv};
+use rustix::thread::sched_yield;
 
 /// How long an answer may take of a server that runs freely.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -61,6 +62,26 @@ impl Client {
             Ok(Awaited { stream, left })
         };
         (0..at_once).map(ask).collect()
+    }
+
+    /// As [`Client::ask`], and waits for the answers of a server that runs freely.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::ask`] and [`Awaited::is_complete`], and if they are not there within `timeout`.
+    pub(super) fn have_answered(&self, at_once: u32, timeout: Duration) -> io::Result<()> {
+        let deadline = Instant::now() + timeout;
+        let mut awaited = self.ask(at_once as usize)?;
+        while let Some(answer) = awaited.last_mut() {
+            if answer.is_complete()? {
+                awaited.pop();
+            } else if Instant::now() > deadline {
+                return Err(ErrorKind::TimedOut.into());
+            } else {
+                sched_yield();
+            }
+        }
+        Ok(())
     }
 }
 

@@ -76,8 +76,14 @@ impl Subject<'_> {
             before_bytes,
             after_bytes,
         };
+        // As many at a time as are counted: what it sets aside for that it sets aside once.
+        client.have_answered(self.at_once(), TIMEOUT)?;
         let steps = self.count_steps(processes.pids(), &client, interrupt)?;
         Ok((idle, steps))
+    }
+
+    fn at_once(&self) -> u32 {
+        self.connections.min(AT_ONCE)
     }
 
     fn count_steps(
@@ -91,7 +97,7 @@ impl Subject<'_> {
             Ok(stepper) => stepper,
             Err(absence) => return Ok(Traced::Absent(absence)),
         };
-        let at_once = self.connections.min(AT_ONCE);
+        let at_once = self.at_once();
         // What the server does when it finds itself interrupted is no request's.
         serve(&mut stepper, client, 1, interrupt)?;
         let first = stepper.steps();

@@ -1,6 +1,6 @@
 //! Receive buffers that the kernel picks from by itself: a provided-buffer ring, io_uring_register_buf_ring(3).
 
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::io;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -45,13 +45,16 @@ impl Buffers {
         let layout = Layout::from_size_align(ring + usize::from(count) * STRIDE, PAGE)
             .expect("at most 137 MB");
         // SAFETY: the layout is not empty.
-        let memory = NonNull::new(unsafe { alloc_zeroed(layout) });
+        let memory = NonNull::new(unsafe { alloc(layout) });
         let mut buffers = Self {
             memory: memory.unwrap_or_else(|| handle_alloc_error(layout)),
             layout,
             count,
             tail: 0,
         };
+        // Written to, so that no first request on a buffer meets a page fault, and the worker's memory is what it will be.
+        // SAFETY: that is the size of the allocation.
+        unsafe { buffers.memory.write_bytes(0, layout.size()) };
         let address = buffers.memory.as_ptr() as u64;
         // SAFETY: the memory is there as long as `self`, which outlives the io_uring: see `Proactor`.
         unsafe { submitter.register_buf_ring_with_flags(address, count, GROUP, 0)? };
