@@ -262,7 +262,7 @@ fn framed() -> impl Strategy<Value = (Vec<Vec<u8>>, Vec<u8>)> {
     ];
     let stray = (
         Just(Vec::new()),
-        one_of(&["hello", "\r\n", "\r\n\r\n", "\n", "\r", "\0"]),
+        one_of(&["hel lo", "\r\n", "\r\n\r\n", "\n", "\r", "\0"]),
     );
     prop_oneof![
         8 => none,
@@ -300,7 +300,8 @@ fn chunks() -> impl Strategy<Value = Vec<u8>> {
 }
 
 fn chunk() -> impl Strategy<Value = Vec<u8>> {
-    let data = vec(any::<u8>(), 1..20);
+    // Text, so that a control character is one of the framing.
+    let data = vec(b' '..=b'~', 1..20);
     let rare = |usual: &'static str, odd: Vec<&'static str>| prop_oneof![25 => Just(usual), 1 => select(odd)];
     let size = prop_oneof![
         20 => Just(0_usize),
