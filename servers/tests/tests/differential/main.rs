@@ -10,6 +10,7 @@
 
 mod generate;
 
+use std::env;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -23,7 +24,7 @@ use rungs_conformance::differential::{DECLARED, Dialogue, Request, Seen};
 const RAW: &[&str] = &["epoll", "mio", "uring"];
 
 fn start(rung: &str) -> Server {
-    let test = std::env::current_exe().unwrap();
+    let test = env::current_exe().unwrap();
     let folder = test.ancestors().nth(2).expect("tests lie in target/*/deps");
     let program: PathBuf = folder.join(format!("rung-{rung}"));
     Server::start(program, [] as [&str; 0])
@@ -51,10 +52,11 @@ fn up_to_difference(mut dialogue: Dialogue) -> Dialogue {
 fn the_rungs_agree_but_for_what_is_declared() {
     let raw: Vec<_> = RAW.iter().map(|rung| start(rung)).collect();
     let hyper = start("hyper");
-    let mut config = Config {
-        failure_persistence: None,
-        ..Config::default()
-    };
+    let mut config = Config::default();
+    config.failure_persistence = None;
+    if env::var_os("PROPTEST_CASES").is_none() {
+        config.cases = 2_000;
+    }
     if matches!(config.rng_seed, RngSeed::Random) {
         config.rng_seed = RngSeed::Fixed(4);
     }
