@@ -52,8 +52,10 @@ fn up_to_difference(mut dialogue: Dialogue) -> Dialogue {
 fn the_rungs_agree_but_for_what_is_declared() {
     let raw: Vec<_> = RAW.iter().map(|rung| start(rung)).collect();
     let hyper = start("hyper");
-    let mut config = Config::default();
-    config.failure_persistence = None;
+    let mut config = Config {
+        failure_persistence: None,
+        ..Config::default()
+    };
     if env::var_os("PROPTEST_CASES").is_none() {
         config.cases = 2_000;
     }
