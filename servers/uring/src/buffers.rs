@@ -1,6 +1,6 @@
 //! Receive buffers that the kernel picks from by itself: a provided-buffer ring, io_uring_register_buf_ring(3).
 
-use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::io;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -45,16 +45,19 @@ impl Buffers {
         let layout = Layout::from_size_align(ring + usize::from(count) * STRIDE, PAGE)
             .expect("at most 137 MB");
         // SAFETY: the layout is not empty.
-        let memory = NonNull::new(unsafe { alloc(layout) });
+        let memory = NonNull::new(unsafe { alloc_zeroed(layout) });
         let mut buffers = Self {
             memory: memory.unwrap_or_else(|| handle_alloc_error(layout)),
             layout,
             count,
             tail: 0,
         };
-        // Written to, so that no first request on a buffer meets a page fault, and the worker's memory is what it will be.
-        // SAFETY: that is the size of the allocation.
-        unsafe { buffers.memory.write_bytes(0, layout.size()) };
+        for id in 0..count {
+            // Written to, so that no first request on a buffer meets a page fault, and the worker's memory is what it will be.
+            // Not zeros: the compiler knows that they are there, and leaves them to the kernel.
+            // SAFETY: that is the buffer's size, and nobody else knows it yet.
+            unsafe { buffers.start(id).write_bytes(u8::MAX, STRIDE) };
+        }
         let address = buffers.memory.as_ptr() as u64;
         // SAFETY: the memory is there as long as `self`, which outlives the io_uring: see `Proactor`.
         unsafe { submitter.register_buf_ring_with_flags(address, count, GROUP, 0)? };
@@ -82,7 +85,7 @@ impl Buffers {
     /// The kernel has filled so many, and the buffer is not given back while the slice lives.
     pub(crate) unsafe fn filled(&self, id: u16, len: usize) -> &[u8] {
         debug_assert!(len <= SIZE);
-        // SAFETY: it was zeroed when allocated, and the caller vouches that nobody writes to it.
+        // SAFETY: it was written to when allocated, and the caller vouches that nobody writes to it.
         unsafe { std::slice::from_raw_parts(self.start(id).as_ptr(), len) }
     }
 

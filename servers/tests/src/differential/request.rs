@@ -41,9 +41,11 @@ impl Request {
         bytes
     }
 
-    /// The values of the header lines of this name.
+    /// The values of the header lines of this name. After an LF, a line of CR alone ends the head.
     pub(super) fn values(&self, name: &str) -> impl Iterator<Item = &[u8]> {
-        self.fields.iter().filter_map(move |line| {
+        let ends_head = |line: &&Vec<u8>| matches!(&line[..], b"" | b"\r");
+        let lines = self.fields.iter().take_while(move |line| !ends_head(line));
+        lines.filter_map(move |line| {
             let colon = line.iter().position(|byte| *byte == b':')?;
             let (found, value) = line.split_at(colon);
             let is_it = found.eq_ignore_ascii_case(name.as_bytes());
