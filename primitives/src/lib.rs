@@ -46,3 +46,6 @@ pub mod wire;
 pub use plan::Plan;
 pub use row::Row;
 pub use run::{Event, run};
+
+#[cfg(test)]
+mod tests;

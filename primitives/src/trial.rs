@@ -87,7 +87,7 @@ impl Trial<'_> {
         }
         let start_ns = now_ns();
         for part in &parts {
-            part.line.say(&(), &[]).map_err(Failure::call("go"))?;
+            part.go()?;
         }
         let reports = self.reports(&mut parts)?;
         for part in parts.into_iter().chain(keeper) {
@@ -133,7 +133,7 @@ impl Trial<'_> {
 }
 
 /// A child at work. Dropped, it is killed and waited for; a keeper first has time to remove what it made.
-struct Running {
+pub(crate) struct Running {
     role: &'static str,
     keeps: bool,
     child: Child,
@@ -141,7 +141,7 @@ struct Running {
 }
 
 impl Running {
-    fn start(
+    pub(crate) fn start(
         command: &ChildCommand,
         role: &Role,
         cpus: &[usize],
@@ -179,7 +179,7 @@ impl Running {
         Ok(running)
     }
 
-    fn made(&mut self, patience: Duration) -> Result<Vec<Given>, NoResult> {
+    pub(crate) fn made(&mut self, patience: Duration) -> Result<Vec<Given>, NoResult> {
         let deadline = Instant::now() + patience;
         let mut made = Vec::new();
         loop {
@@ -191,14 +191,22 @@ impl Running {
         }
     }
 
-    fn ready(&mut self, patience: Duration) -> Result<(), NoResult> {
+    pub(crate) fn ready(&mut self, patience: Duration) -> Result<(), NoResult> {
         match self.hear(Instant::now() + patience, patience)? {
             (Word::Ready, _) => Ok(()),
             (word, _) => Err(self.out_of_turn(&word)),
         }
     }
 
-    fn done(&mut self, deadline: Instant, patience: Duration) -> Result<Report, NoResult> {
+    pub(crate) fn go(&self) -> Result<(), Failure> {
+        self.line.say(&(), &[]).map_err(Failure::call("go"))
+    }
+
+    pub(crate) fn done(
+        &mut self,
+        deadline: Instant,
+        patience: Duration,
+    ) -> Result<Report, NoResult> {
         match self.hear(deadline, patience)? {
             (Word::Done(report), _) => Ok(report),
             (word, _) => Err(self.out_of_turn(&word)),

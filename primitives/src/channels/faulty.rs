@@ -20,7 +20,7 @@ enum Fault {
 
 struct Faulty(&'static str, Fault);
 
-pub(super) const ALL: &[Entry] = &[
+pub(crate) const ALL: &[Entry] = &[
     entry(&Faulty("skips", Fault::Skips), ""),
     entry(&Faulty("corrupts", Fault::Corrupts), ""),
     entry(&Faulty("shortens", Fault::Shortens), ""),

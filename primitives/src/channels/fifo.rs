@@ -8,10 +8,11 @@ use super::pipe::{CAPACITY, both_ways};
 use super::streams::Stream;
 use super::{Channel, Made};
 use crate::failure::{Absence, Failure};
+use crate::sys::unique_name;
 use crate::wire::{End, Given, Pattern};
 
 /// A named pipe; for round trips one each way.
-pub(super) struct Fifo;
+pub(crate) struct Fifo;
 
 impl Channel for Fifo {
     type Port = Stream;
@@ -40,7 +41,7 @@ impl Channel for Fifo {
 /// The two ends of a FIFO whose name is gone again.
 fn fifo() -> Result<(OwnedFd, OwnedFd), Failure> {
     let directory = tempfile::Builder::new()
-        .prefix("rungs-")
+        .prefix(&unique_name())
         .tempdir()
         .map_err(Failure::call("mkdtemp"))?;
     let path = directory.path().join("fifo");

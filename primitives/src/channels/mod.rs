@@ -2,16 +2,20 @@
 
 #[cfg(test)]
 mod faulty;
-mod fifo;
-mod pipe;
-mod posix_mq;
+pub(crate) mod fifo;
+mod missing;
+pub(crate) mod pipe;
+pub(crate) mod posix_mq;
 mod rpc;
-mod streams;
-mod sysv_mq;
-mod udp;
-mod unix;
+pub(crate) mod streams;
+pub(crate) mod sysv_mq;
+pub(crate) mod udp;
+pub(crate) mod unix;
 #[cfg(feature = "zmq")]
 mod zmq;
+
+#[cfg(not(feature = "zmq"))]
+use self::missing as zmq;
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -217,6 +221,7 @@ pub const ALL: &[Entry] = &[
     entry(&fifo::Fifo, "LB"),
     entry(&posix_mq::PosixQueue, "LBM"),
     entry(&sysv_mq::SysvQueue, "LB"),
+    entry(&missing::DOORS, "LB"),
     entry(&rpc::RPC_OVER_TCP, "LB"),
     entry(&rpc::RPC_OVER_UDP, "LB"),
     entry(&streams::Tcp, "LB"),
@@ -224,11 +229,8 @@ pub const ALL: &[Entry] = &[
     entry(&unix::STREAM, "LB"),
     entry(&unix::SEQPACKET, "L"),
     entry(&unix::DATAGRAM, "LM"),
-    #[cfg(feature = "zmq")]
     entry(&zmq::IPC, "M"),
-    #[cfg(feature = "zmq")]
     entry(&zmq::TCP, "M"),
-    #[cfg(feature = "zmq")]
     entry(&zmq::REQ_REP, "L"),
 ];
 

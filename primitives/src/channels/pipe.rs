@@ -10,7 +10,7 @@ use crate::failure::{Absence, Failure};
 use crate::wire::{End, Given, Pattern};
 
 /// An unnamed pipe; for round trips one each way.
-pub(super) struct Pipe;
+pub(crate) struct Pipe;
 
 impl Channel for Pipe {
     type Port = Stream;
@@ -39,11 +39,11 @@ impl Channel for Pipe {
 }
 
 /// What the rows of pipes and FIFOs note.
-pub(super) const CAPACITY: &str = "capacity 64 KiB";
+pub(crate) const CAPACITY: &str = "capacity 64 KiB";
 
 /// Two one-way things as a channel: `make` gives the end to read and the end to write. One-way patterns get one: both of an
 /// end's descriptors are then the same, so that the other end's death is seen.
-pub(super) fn both_ways(
+pub(crate) fn both_ways(
     pattern: Pattern,
     mut make: impl FnMut() -> Result<(OwnedFd, OwnedFd), Failure>,
 ) -> Result<Made, Failure> {

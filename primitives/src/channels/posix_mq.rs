@@ -10,7 +10,7 @@ use crate::sys::mqueue;
 use crate::wire::{End, Given, Pattern};
 
 /// A Posix queue; for round trips one each way.
-pub(super) struct PosixQueue;
+pub(crate) struct PosixQueue;
 
 /// How many messages a queue holds: the most that an unprivileged process may ask for (`fs.mqueue.msg_max`).
 const DEPTH: usize = 10;
@@ -47,7 +47,7 @@ impl Channel for PosixQueue {
 
 /// The queues that one end reads from and writes to.
 #[derive(Debug)]
-pub(super) struct Queues {
+pub(crate) struct Queues {
     rx: OwnedFd,
     tx: OwnedFd,
 }

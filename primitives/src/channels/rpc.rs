@@ -18,9 +18,9 @@ use crate::limits;
 use crate::wire::{End, Given, Pattern};
 
 /// Calls over TCP.
-pub(super) const RPC_OVER_TCP: RpcOverTcp = RpcOverTcp;
+pub(crate) const RPC_OVER_TCP: RpcOverTcp = RpcOverTcp;
 /// Calls over UDP.
-pub(super) const RPC_OVER_UDP: RpcOverUdp = RpcOverUdp;
+pub(crate) const RPC_OVER_UDP: RpcOverUdp = RpcOverUdp;
 
 /// The program, its version and its procedure; the number is in the range that RFC 5531, section 13, leaves to users.
 const PROGRAM: (u32, u32, u32) = (0x2000_5247, 1, 1);
@@ -34,8 +34,8 @@ const LAST_FRAGMENT: u32 = 1 << 31;
 /// Bytes of a call's header: ten words (RFC 5531, section 9), and the length of the opaque argument.
 const HEADER: usize = 10 * 4 + 4;
 
-pub(super) struct RpcOverTcp;
-pub(super) struct RpcOverUdp;
+pub(crate) struct RpcOverTcp;
+pub(crate) struct RpcOverUdp;
 
 impl Channel for RpcOverTcp {
     type Port = Rpc<Stream>;
@@ -91,7 +91,7 @@ impl Channel for RpcOverUdp {
 }
 
 /// A transport that moves whole RPC messages, which in memory always start with a record mark.
-pub(super) trait Transport {
+pub(crate) trait Transport {
     fn put(&mut self, record: &[u8]) -> io::Result<()>;
     fn take(&mut self, record: &mut Vec<u8>, bound: usize) -> io::Result<()>;
 }
@@ -130,7 +130,7 @@ impl Transport for Packets {
 
 /// One end: the near one calls, the far one replies. One way, every call is replied to with an empty reply.
 #[derive(Debug)]
-pub(super) struct Rpc<T> {
+pub(crate) struct Rpc<T> {
     transport: T,
     end: End,
     pattern: Pattern,

@@ -12,20 +12,20 @@ use crate::failure::{Absence, Failure};
 use crate::wire::{End, Given, Pattern};
 
 /// What every buffer is set to that can be set. The kernel doubles it for sockets (socket(7)).
-pub(super) const BUFFER_BYTES: usize = 64 << 10;
+pub(crate) const BUFFER_BYTES: usize = 64 << 10;
 
 /// The buffer of sockets, as notes say it.
-pub(super) const SOCKET_BUFFER: &str = "socket buffers of 64 KiB";
+pub(crate) const SOCKET_BUFFER: &str = "socket buffers of 64 KiB";
 
 /// An end of a stream: where it reads and where it writes, which for a socket are the same.
 #[derive(Debug)]
-pub(super) struct Stream {
+pub(crate) struct Stream {
     rx: OwnedFd,
     tx: OwnedFd,
 }
 
 impl Stream {
-    pub(super) fn of(given: Given) -> Result<Self, Failure> {
+    pub(crate) fn of(given: Given) -> Result<Self, Failure> {
         let mut fds = given.fds.into_iter();
         let rx = fds
             .next()
@@ -61,14 +61,14 @@ impl Port for Stream {
 }
 
 /// Sets both buffers of a socket.
-pub(super) fn set_buffers(socket: &impl AsFd) -> Result<(), Failure> {
+pub(crate) fn set_buffers(socket: &impl AsFd) -> Result<(), Failure> {
     sockopt::set_socket_send_buffer_size(socket, BUFFER_BYTES)
         .and_then(|()| sockopt::set_socket_recv_buffer_size(socket, BUFFER_BYTES))
         .map_err(Failure::call("setsockopt"))
 }
 
 /// TCP over loopback.
-pub(super) struct Tcp;
+pub(crate) struct Tcp;
 
 impl Channel for Tcp {
     type Port = Stream;
@@ -99,7 +99,7 @@ impl Channel for Tcp {
 }
 
 /// Two ends of one TCP connection over loopback. The port is the kernel's choice, and free again at once.
-pub(super) fn connected() -> Result<(OwnedFd, OwnedFd), Failure> {
+pub(crate) fn connected() -> Result<(OwnedFd, OwnedFd), Failure> {
     let pair = || {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let near = TcpStream::connect(listener.local_addr()?)?;

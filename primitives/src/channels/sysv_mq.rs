@@ -9,7 +9,7 @@ use crate::sys::sysv::{MessageQueue, Owned};
 use crate::wire::{End, Given, Pattern};
 
 /// A System V queue; for round trips one each way.
-pub(super) struct SysvQueue;
+pub(crate) struct SysvQueue;
 
 impl Channel for SysvQueue {
     type Port = Queues;
@@ -60,7 +60,7 @@ impl Channel for SysvQueue {
 
 /// The queues that one end reads from and writes to, and a message for each: msgsnd(2) wants the type before the text.
 #[derive(Debug)]
-pub(super) struct Queues {
+pub(crate) struct Queues {
     rx: MessageQueue,
     tx: MessageQueue,
     incoming: Vec<u64>,

@@ -12,7 +12,7 @@ use crate::limits;
 use crate::wire::{End, Given, Pattern};
 
 /// Two connected UDP sockets. What the reader has no room for is lost.
-pub(super) struct Udp;
+pub(crate) struct Udp;
 
 /// How long a reader of a flow waits for more: the writer's markers may all have been lost.
 const END_OF_FLOW: Duration = Duration::from_millis(500);
@@ -52,7 +52,7 @@ impl Channel for Udp {
 }
 
 /// Two sockets that hear only each other.
-pub(super) fn connected() -> Result<Made, Failure> {
+pub(crate) fn connected() -> Result<Made, Failure> {
     let pair = || {
         let near = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
         let far = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;

@@ -15,20 +15,20 @@ use crate::limits;
 use crate::wire::{End, Given, Pattern};
 
 /// A stream socket.
-pub(super) struct UnixStream;
+pub(crate) struct UnixStream;
 
 /// A socket that keeps the boundaries of messages.
-pub(super) struct UnixPackets {
+pub(crate) struct UnixPackets {
     name: &'static str,
     kind: SocketType,
 }
 
-pub(super) const STREAM: UnixStream = UnixStream;
-pub(super) const SEQPACKET: UnixPackets = UnixPackets {
+pub(crate) const STREAM: UnixStream = UnixStream;
+pub(crate) const SEQPACKET: UnixPackets = UnixPackets {
     name: "Unix seqpacket",
     kind: SocketType::SEQPACKET,
 };
-pub(super) const DATAGRAM: UnixPackets = UnixPackets {
+pub(crate) const DATAGRAM: UnixPackets = UnixPackets {
     name: "Unix datagram",
     kind: SocketType::DGRAM,
 };
@@ -99,7 +99,7 @@ fn pair(kind: SocketType) -> Result<Made, Failure> {
 
 /// An end of a connected socket that keeps boundaries.
 #[derive(Debug)]
-pub(super) struct Packets(pub(super) OwnedFd);
+pub(crate) struct Packets(pub(crate) OwnedFd);
 
 impl Port for Packets {
     fn send(&mut self, message: &[u8]) -> io::Result<()> {

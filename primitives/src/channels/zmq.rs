@@ -11,21 +11,21 @@ use crate::sys::unique_name;
 use crate::wire::{End, Given, Pattern};
 
 /// PUSH to PULL over a Unix socket in the abstract namespace, which leaves no file behind.
-pub(super) const IPC: ZeroMq = ZeroMq {
+pub(crate) const IPC: ZeroMq = ZeroMq {
     name: "ZeroMQ ipc",
     transport: Transport::Ipc,
     near: zmq::PUSH,
     far: zmq::PULL,
 };
 /// PUSH to PULL over TCP.
-pub(super) const TCP: ZeroMq = ZeroMq {
+pub(crate) const TCP: ZeroMq = ZeroMq {
     name: "ZeroMQ tcp",
     transport: Transport::Tcp,
     near: zmq::PUSH,
     far: zmq::PULL,
 };
 /// REQ and REP over TCP.
-pub(super) const REQ_REP: ZeroMq = ZeroMq {
+pub(crate) const REQ_REP: ZeroMq = ZeroMq {
     name: "ZeroMQ REQ/REP tcp",
     transport: Transport::Tcp,
     near: zmq::REQ,
@@ -33,7 +33,7 @@ pub(super) const REQ_REP: ZeroMq = ZeroMq {
 };
 
 /// A pair of ZeroMQ sockets.
-pub(super) struct ZeroMq {
+pub(crate) struct ZeroMq {
     name: &'static str,
     transport: Transport,
     near: SocketType,
@@ -130,7 +130,7 @@ fn reserved_port() -> io::Result<(u16, OwnedFd)> {
 }
 
 /// An end of a ZeroMQ connection. Dropped, it waits until what was sent has left.
-pub(super) struct Zmq(Socket);
+pub(crate) struct Zmq(Socket);
 
 impl Port for Zmq {
     fn send(&mut self, message: &[u8]) -> io::Result<()> {

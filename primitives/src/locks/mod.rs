@@ -1,6 +1,8 @@
 //! Locks that guard a counter: one file for each mechanism.
 
 mod atomic;
+#[cfg(test)]
+pub(crate) mod dying;
 mod in_process;
 mod mutex;
 mod record;

@@ -4,6 +4,7 @@
 //! what each way finds is compared as a set with what was put there. All but popen, which has a pipe of its own, inherit one
 //! stdout: a pipe that is read when the program has ended.
 
+pub mod claims;
 mod command;
 mod fork_exec;
 mod popen;
@@ -27,6 +28,7 @@ use crate::channels::Made;
 use crate::child::Hall;
 use crate::clock::{cpu_ns, now_ns, pin_to};
 use crate::failure::Failure;
+use crate::sys::unique_name;
 use crate::wire::{Given, Report};
 
 /// A way to list a directory.
@@ -81,7 +83,7 @@ const FILES: usize = 20;
 /// Those of mkdir(2) and open(2).
 pub fn make() -> Result<Made, Failure> {
     let make = || {
-        let directory = tempfile::Builder::new().prefix("rungs-").tempdir()?;
+        let directory = tempfile::Builder::new().prefix(&unique_name()).tempdir()?;
         for name in names() {
             std::fs::write(directory.path().join(name), "")?;
         }
