@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::{PATIENCE, command, rehearsal};
 use crate::cell::{Cell, Subject, one_way};
 use crate::channels;
+use crate::clock::allowed_cpus;
 use crate::failure::{Absence, Failure};
 use crate::locks;
 use crate::plan::{Plan, Purpose};
@@ -30,7 +31,8 @@ fn tried_by(
         subject,
         placement: Placement::SameCpu,
     };
-    let parts = cell.parts(&[0], 20, false);
+    let cpus = allowed_cpus().expect("there are CPUs");
+    let parts = cell.parts(&cpus, 20, false);
     Trial {
         command,
         keeper: cell.keeper(),
@@ -151,7 +153,7 @@ fn a_message_beyond_a_queues_limit_is_an_absence() {
 fn a_lock_that_does_not_lock_is_found_out() {
     // On one CPU an addition is lost only when its thread is preempted in the middle: so more than one try.
     let lock = locks::CONTROL;
-    let cpus = crate::clock::allowed_cpus().expect("there are CPUs");
+    let cpus = allowed_cpus().expect("there are CPUs");
     let subject = Subject::Lock { lock, workers: 4 };
     let found_out = [Family::Threads, Family::Processes].map(|family| {
         let cell = Cell {

@@ -32,7 +32,7 @@ fn next_one_gets(lock: &str) -> bool {
         &Given::default(),
     );
     let given = keeper.made(PATIENCE).expect("it is made");
-    let mut attempt = |lock: String, patience| {
+    let attempt = |lock: String, patience| {
         let mut worker = start(add(lock), &given[0]);
         worker.ready(PATIENCE)?;
         worker.go()?;
