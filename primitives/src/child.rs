@@ -1,5 +1,7 @@
 //! The children's side of a trial.
 
+use std::io;
+
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 
 use crate::channels::{self, Made};
@@ -33,9 +35,11 @@ pub fn main() -> Result<(), Failure> {
         Err(NoResult::Absent(absence)) => hall.line.say(&Word::Absent(absence), &[]),
         Err(NoResult::Failed(failure)) => hall.line.say(&Word::Failed(failure), &[]),
     };
-    // A parent that is gone hears nothing, and needs not.
-    if said.is_ok() {
-        hall.wait_for_the_end();
+    match said {
+        Ok(()) => hall.wait_for_the_end(),
+        // A parent that is gone hears nothing, and needs not.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+        Err(error) => return Err(Failure::call("report")(error)),
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// A row that should have a value and has none. A run that holds one exits non-zero.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case", tag = "kind")]
+#[serde(rename_all = "kebab-case")]
 pub enum Failure {
     /// A system call said no.
     #[error("{call}: {error}")]
@@ -68,7 +68,7 @@ impl Failure {
 
 /// A row that cannot have a value here.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case", tag = "kind", content = "why")]
+#[serde(rename_all = "kebab-case")]
 pub enum Absence {
     /// A limit of the system is below what the row needs.
     #[error("limit: {0}")]

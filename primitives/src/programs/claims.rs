@@ -4,6 +4,7 @@ use std::ffi::CString;
 use std::io;
 use std::path::Path;
 
+use rustix::thread::gettid;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -84,7 +85,14 @@ fn processes(output: &Path) -> io::Result<Claim> {
 }
 
 fn signals(output: &Path) -> io::Result<Claim> {
-    let status = through_shell(&format!("cat /proc/{}/status", std::process::id()), output)?;
+    let status = through_shell(
+        &format!(
+            "cat /proc/{}/task/{}/status",
+            std::process::id(),
+            gettid().as_raw_nonzero()
+        ),
+        output,
+    )?;
     let mask = |name: &str| {
         let line = status
             .lines()
@@ -95,7 +103,7 @@ fn signals(output: &Path) -> io::Result<Claim> {
     let (ignored, blocked) = (mask("SigIgn:")?, mask("SigBlk:")?);
     let holds = ignored & (SIGINT | SIGQUIT) == SIGINT | SIGQUIT && blocked & SIGCHLD != 0;
     Ok(Claim {
-        said: "while it runs, the caller has SIGCHLD blocked, SIGINT and SIGQUIT ignored"
+        said: "while it runs, the calling thread has SIGCHLD blocked, and its process SIGINT and SIGQUIT ignored"
             .to_owned(),
         holds,
         found: format!("the caller's SigIgn is {ignored:#x}, its SigBlk {blocked:#x}"),
