@@ -20,6 +20,7 @@ use self::missing as zmq;
 use std::any::Any;
 use std::fmt::Debug;
 use std::io;
+use std::mem;
 
 use crate::child::Hall;
 use crate::failure::{Absence, Failure};
@@ -160,7 +161,7 @@ impl<C: Channel> AnyChannel for C {
     ) -> Result<Report, Failure> {
         let mut port = self.open(end, pattern, given)?;
         hall.ready()?;
-        match (pattern, end) {
+        let result = match (pattern, end) {
             (Pattern::RoundTrip, End::Near) => roles::round_trip::call(&mut port, count, each),
             (Pattern::RoundTrip, End::Far) => roles::round_trip::answer(&mut port, count),
             (Pattern::OneWay { bytes, body }, End::Near) => {
@@ -169,7 +170,12 @@ impl<C: Channel> AnyChannel for C {
             (Pattern::OneWay { bytes, body }, End::Far) => {
                 roles::one_way::read(&mut port, bytes, body, count, self.loses())
             }
+        };
+        if result.is_err() {
+            // The parent has to hear why before the other end can notice that this one is gone.
+            mem::forget(port);
         }
+        result
     }
 }
 
