@@ -162,7 +162,7 @@ fn a_killed_run_leaves_nothing_behind() {
         "spawn",
         "wakeups",
     ] {
-        for after in [0, 60].map(Duration::from_millis) {
+        for after in [0, 30].map(Duration::from_millis) {
             let before = named_things();
             let ChildCommand { program, args } = test_alone("tests::crashes::run_to_be_killed");
             let mut run = Command::new(program)
@@ -172,6 +172,10 @@ fn a_killed_run_leaves_nothing_behind() {
                 .spawn()
                 .expect("this program runs");
             within_patience("children", || !descendants(run.id()).is_empty());
+            if ["latency", "threads", "processes", "spawn"].contains(&family) {
+                // These have something that could be left, some of the time.
+                within_patience("a named thing", || named_things() != before);
+            }
             sleep(after);
             let family_tree = descendants(run.id());
             let there = &named_things() - &before;
