@@ -8,6 +8,7 @@ FROM rust:1-bookworm AS build
 WORKDIR /src
 COPY Cargo.toml Cargo.lock ./
 COPY servers servers
+COPY primitives primitives
 COPY bench-scripts bench-scripts
 RUN cargo build --release --locked --workspace --bins
 
