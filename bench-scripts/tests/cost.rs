@@ -5,7 +5,7 @@ mod common;
 use std::fs;
 use std::path::Path;
 
-use common::{finish, rungs};
+use common::{finish, rungs, sweep_of};
 use rungs::cost::{COST_FILE, TABLE_FILE};
 use rungs::record::cost::{StepCounts, UserSpace};
 use rungs::record::trace::Traced;
@@ -23,16 +23,6 @@ rung = "null"
 [[entrant]]
 rung = "epoll"
 "#;
-
-/// A sweep of [`MATRIX`] into `out`.
-fn sweep(folder: &Path, out: &Path) {
-    let matrix = folder.join("moment.toml");
-    fs::write(&matrix, MATRIX).unwrap();
-    let mut command = rungs();
-    command.args(["sweep", "--matrix"]).arg(&matrix);
-    let (status, _, stderr) = finish(command.arg("--out").arg(out));
-    assert_eq!(status, Some(0), "{stderr}");
-}
 
 /// What `rungs cost` measures of the sweep in `out`, and its table.
 fn cost(out: &Path) -> (UserSpace, String) {
@@ -56,8 +46,7 @@ fn steps(user_space: &UserSpace, entrant: &str) -> StepCounts {
 #[test]
 fn user_space_is_counted_and_an_entrant_that_does_not_start_is_skipped() {
     let dir = tempfile::tempdir().unwrap();
-    let out = dir.path().join("run");
-    sweep(dir.path(), &out);
+    let (out, _) = sweep_of(MATRIX, dir.path());
     set(
         &out,
         "/matrix/entrants/1/program/rung/args",

@@ -4,7 +4,7 @@ mod common;
 
 use std::fs;
 
-use common::run;
+use common::sweep_of;
 use rungs::report;
 
 const MATRIX: &str = r#"
@@ -25,11 +25,7 @@ rung = "hyper"
 #[test]
 fn every_count_fits_and_the_reports_say_that_it_is_pipelined() {
     let dir = tempfile::tempdir().unwrap();
-    let (matrix, out) = (dir.path().join("m.toml"), dir.path().join("run"));
-    fs::write(&matrix, MATRIX).unwrap();
-    let [matrix, out_arg] = [&matrix, &out].map(|path| path.to_str().unwrap());
-    let (code, stdout, stderr) = run(&["sweep", "--matrix", matrix, "--out", out_arg]);
-    assert_eq!(code, Some(0), "{stderr}");
+    let (out, stdout) = sweep_of(MATRIX, dir.path());
     assert!(stdout.contains("Pipelined 16 deep"), "{stdout}");
     let markdown = fs::read_to_string(out.join("report.md")).unwrap();
     assert!(markdown.contains("Rates and costs are of requests, not of batches"));

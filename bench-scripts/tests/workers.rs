@@ -2,9 +2,7 @@
 
 mod common;
 
-use std::fs;
-
-use common::run;
+use common::sweep_of;
 use rungs::analyse::analyse_record;
 use rungs::report;
 
@@ -28,11 +26,7 @@ args = ["--runtime", "work-stealing"]
 #[test]
 fn connections_are_told_where_they_stay_and_requests_everywhere() {
     let dir = tempfile::tempdir().unwrap();
-    let (matrix, out) = (dir.path().join("m.toml"), dir.path().join("run"));
-    fs::write(&matrix, MATRIX).unwrap();
-    let [matrix, out_arg] = [&matrix, &out].map(|path| path.to_str().unwrap());
-    let (code, stdout, stderr) = run(&["sweep", "--matrix", matrix, "--out", out_arg]);
-    assert_eq!(code, Some(0), "{stderr}");
+    let (out, stdout) = sweep_of(MATRIX, dir.path());
     assert!(stdout.contains("The busiest worker answers"), "{stdout}");
     let record = report::read(&out).unwrap();
     for cell in &record.cells {

@@ -41,6 +41,17 @@ pub fn finish(command: &mut Command) -> (Option<i32>, String, String) {
     )
 }
 
+/// Measures the matrix of this text, in a folder of `dir`: that folder, and what was printed.
+pub fn sweep_of(matrix: &str, dir: &Path) -> (PathBuf, String) {
+    let (file, out) = (dir.join("m.toml"), dir.join("run"));
+    fs::write(&file, matrix).unwrap();
+    let mut command = rungs();
+    command.args(["sweep", "--matrix"]).arg(&file);
+    let (code, stdout, stderr) = finish(command.arg("--out").arg(&out));
+    assert_eq!(code, Some(0), "{stderr}");
+    (out, stdout)
+}
+
 /// The first program `name` on PATH.
 pub fn on_path(name: &str) -> PathBuf {
     rungs::ladder::on_path(name).unwrap()
