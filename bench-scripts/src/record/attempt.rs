@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use super::{Cell, Cost, PlannedCell, Reason, Validity};
+use super::{Cell, Cost, PlannedCell, Validity};
 use crate::quantity;
 
 /// Something that is to be measured. Its [`Display`] names it: `epoll at 100 connections`.
@@ -30,33 +30,6 @@ pub trait Attempt {
 
     /// What came of a valid one, in a few words.
     fn figures(&self) -> String;
-}
-
-impl Validity {
-    /// Valid where nothing stands against it.
-    #[must_use]
-    pub fn of(reasons: Vec<Reason>) -> Self {
-        if reasons.is_empty() {
-            Self::Valid
-        } else {
-            Self::Invalid { reasons }
-        }
-    }
-
-    /// True where every cross-check held.
-    #[must_use]
-    pub fn is_valid(&self) -> bool {
-        *self == Self::Valid
-    }
-
-    /// What stands against it; empty where it is valid.
-    #[must_use]
-    pub fn reasons(&self) -> &[Reason] {
-        match self {
-            Self::Valid => &[],
-            Self::Invalid { reasons } => reasons,
-        }
-    }
 }
 
 impl Display for PlannedCell {

@@ -4,10 +4,12 @@
 //! main.rs     accepts connections, serves each as a task, stops in order
 //! service.rs  what hyper calls for each request
 //! body.rs     the bodies that it answers with
+//! timer.rs    the deadline of a head
 //! ```
 
 mod body;
 mod service;
+mod timer;
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -15,12 +17,13 @@ use std::pin::pin;
 use std::process::ExitCode;
 
 use hyper::server::conn::http1::{self, Connection};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use rungs_serve::runtime::{self, Acceptor, Options, Stopping, Stream};
 use rungs_serve::{Limits, Rung, Worker};
 use tokio::sync::mpsc;
 
 use service::Answers;
+use timer::LazyTimer;
 
 /// The longest request head, in bytes; the same as that of the raw rungs.
 const MAX_HEAD: usize = 16 << 10;
@@ -49,7 +52,7 @@ hyper has no deadline for a body or for a client that stops reading, so --idle-t
 
 /// Serves until it is time to stop, and then until the last connection has ended.
 async fn serve(mut acceptor: Acceptor, stopping: Stopping, limits: Limits) {
-    let http = http(&limits);
+    let mut http = http(&limits);
     let answers = Answers::new(acceptor.tally().clone());
     // Each connection has a sender, and nobody sends: the channel closes when the last one has ended.
     let (open, mut ended) = mpsc::channel::<()>(1);
@@ -58,6 +61,7 @@ async fn serve(mut acceptor: Acceptor, stopping: Stopping, limits: Limits) {
             connection = acceptor.accept() => connection,
             () = stopping.raised() => break,
         };
+        http.timer(LazyTimer::default());
         let connection = http.serve_connection(TokioIo::new(stream), answers.clone());
         let (stopping, open) = (stopping.clone(), open.clone());
         tokio::spawn(async move {
@@ -94,9 +98,9 @@ async fn drive(connection: Connection<TokioIo<Stream>, Answers>, stopping: &Stop
 
 fn http(limits: &Limits) -> http1::Builder {
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new())
-        .header_read_timeout(limits.header_timeout)
+    http.header_read_timeout(limits.header_timeout)
         .half_close(true)
+        .writev(false)
         .max_header_size(MAX_HEAD);
     http
 }
