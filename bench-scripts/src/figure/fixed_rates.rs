@@ -102,6 +102,7 @@ fn curves(
                 cells.filter_map(move |cell| Some((x, (percentile.of_invalid)(cell)?)))
             })
             .collect(),
+        knee: None,
     };
     let mut y = P50.axis(scale);
     y.title.push_str(", logarithmic scale");

@@ -6,6 +6,7 @@
 mod decline;
 mod fixed_rates;
 pub mod interactive;
+mod knees;
 mod measure;
 pub mod palette;
 pub mod pictures;
@@ -95,6 +96,8 @@ pub struct Series {
     pub stretches: Vec<Vec<PlotPoint>>,
     /// Invalid cells that show a value all the same: drawn hollow, off the line.
     pub invalid: Vec<(f64, f64)>,
+    /// Where on the horizontal axis it is proven to turn for the worse.
+    pub knee: Option<f64>,
 }
 
 /// A median over rounds, with its 95% interval or its range, as the figure's subtitle says.

@@ -3,6 +3,7 @@
 
 use super::decline;
 use super::fixed_rates;
+use super::knees;
 use super::measure::{COST, Measure, P50, P99, RATE, RSS};
 use super::palette::{self, Fill, Style};
 use super::scale::Scale;
@@ -35,7 +36,8 @@ pub fn all(run: &Run, findings: &Findings) -> Vec<Figure> {
 fn requests_per_minute(run: &Run, findings: &Findings) -> Figure {
     let (plot, mark) = if is_curve(findings) {
         let scale = RATE.scale_from_zero(findings);
-        let curves = curves(findings, &RATE, scale, "ceiling");
+        let mut curves = curves(findings, &RATE, scale, "ceiling");
+        knees::mark(&mut curves, findings);
         (Plot::Curves(curves), "pale")
     } else {
         (Plot::Bars(plain_bars(findings, &RATE, "ceiling")), "*")
@@ -52,7 +54,7 @@ fn requests_per_minute(run: &Run, findings: &Findings) -> Figure {
             heading: heading_of_counts(findings),
             plot,
         }],
-        notes: notes(findings),
+        notes: knees::notes(findings).chain(notes(findings)).collect(),
     }
 }
 
@@ -230,6 +232,7 @@ fn curves(findings: &Findings, measure: &Measure, y: Scale, control_is: &str) ->
                     cells.filter_map(move |cell| Some((x, (measure.of_invalid)(cell)?)))
                 })
                 .collect(),
+            knee: None,
         })
         .collect();
     Curves {

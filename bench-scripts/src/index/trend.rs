@@ -68,6 +68,7 @@ fn trend(kind: &Kind, runs: &[&IndexedRun]) -> Trend {
             style: *style,
             stretches: stretches(runs, label),
             invalid: Vec::new(),
+            knee: None,
         })
         .collect();
     let highest = series

@@ -7,6 +7,7 @@ use crate::findings::trace::{
     CounterFindings, EventRate, SystemCallFindings, TraceFindings, WindowFindings,
 };
 use crate::quantity;
+use crate::record::Run;
 use crate::record::trace::{Absence, CountedBy, Traced};
 
 /// Calls that no entrant makes as often as this per request are one row: they are not the answering of requests.
@@ -24,6 +25,21 @@ const SYSTEM_CALLS_CAPTION: &str = "One more load of each entrant, when all else
 const COUNTERS: &str = "Counters per request (traced apart)";
 const COUNTERS_CAPTION: &str = "One more load of each entrant, when all else is measured, with perf stat attached, which slows the server little. \
     Waits and preemptions are the kernel's count of context switches, voluntary and involuntary.";
+
+/// How it was done; none without a traced pass.
+pub(super) fn method(run: &Run) -> Option<String> {
+    let settings = run.matrix.trace.as_ref()?;
+    let counts = settings.connections.iter();
+    let counts: Vec<_> = counts.map(|c| quantity::whole(u64::from(*c))).collect();
+    Some(format!(
+        "Last of all come the traced loads: at {} connections every entrant, a fresh server each time, is loaded for {} s under strace \
+         and once more under perf stat. The tool attaches when all connections are established, and is gone before the load ends; \
+         requests are counted between the same two moments. No traced load enters a rate, a cost or a latency. A tool or a counter \
+         that this machine lacks is named as absent, and never taken for zero.",
+        counts.join(", "),
+        settings.duration_s
+    ))
+}
 
 /// Both tables; none without a traced pass.
 pub(super) fn tables(traces: &[TraceFindings]) -> Vec<Table> {

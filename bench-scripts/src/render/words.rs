@@ -1,6 +1,6 @@
 //! What the Markdown and the HTML report say in words.
 
-use super::rates;
+use super::{rates, traces};
 use crate::findings::Findings;
 use crate::quantity;
 use crate::record::{AdviceLevel, CpuPlan, Run};
@@ -233,6 +233,7 @@ pub(super) fn programs(run: &Run) -> Vec<Entry> {
 pub(super) fn method(run: &Run) -> Vec<String> {
     let mut paragraphs = method_of_cells(run);
     paragraphs.extend(rates::method(run));
+    paragraphs.extend(traces::method(run));
     paragraphs
 }
 

@@ -58,3 +58,32 @@ impl Future for Deadline {
         alarm.as_mut().poll(cx)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use super::*;
+
+    #[test]
+    fn an_alarm_that_goes_off_too_early_is_moved_on_and_one_too_late_is_moved_up() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let timer = LazyTimer::default();
+            let after = |ms| Instant::now() + Duration::from_millis(ms);
+            for [given_up, kept] in [[10, 30], [3_600_000, 10]] {
+                // The head came in time.
+                let mut early = timer.sleep_until(after(given_up));
+                let polled = poll_fn(|cx| Poll::Ready(early.as_mut().poll(cx))).await;
+                assert_eq!(polled, Poll::Pending);
+                drop(early);
+                let deadline = after(kept);
+                timer.sleep_until(deadline).await;
+                assert!(Instant::now() >= deadline);
+            }
+        });
+    }
+}

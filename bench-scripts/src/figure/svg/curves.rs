@@ -11,6 +11,8 @@ const LEADER: i32 = 26;
 const MARKER_ROOM: i32 = 12;
 const TICK_SIZE: i32 = 12;
 const WHISKER_HALF_WIDTH: i32 = 4;
+const KNEE_HALF_HEIGHT: i32 = 13;
+const KNEE_WIDTH: u32 = 3;
 
 pub(super) fn draw(canvas: &Canvas, plot: &Curves, frame: Frame) {
     let inner = inner_frame(plot, frame);
@@ -27,6 +29,9 @@ pub(super) fn draw(canvas: &Canvas, plot: &Curves, frame: Frame) {
     }
     for series in &plot.series {
         draw_line(canvas, series, place);
+        if let Some(at) = series.knee.and_then(|x| on_line(series, x, place)) {
+            draw_knee(canvas, series, at);
+        }
     }
     for series in &plot.series {
         for &(x, y) in &series.invalid {
@@ -109,6 +114,23 @@ fn draw_line(canvas: &Canvas, series: &Series, place: impl Fn(f64, f64) -> Pixel
             canvas.marker(place, style.marker, point.colour(style.colour));
         }
     }
+}
+
+/// Where the line passes a place between two of its points.
+fn on_line(series: &Series, x: f64, place: impl Fn(f64, f64) -> Pixel) -> Option<Pixel> {
+    let pairs = series.stretches.iter().flat_map(|points| points.windows(2));
+    let around = pairs.map(|pair| [pair[0], pair[1]]);
+    let [from, to] = around.into_iter().find(|[a, b]| (a.x..=b.x).contains(&x))?;
+    let ((left, start), (right, end)) = (place(from.x, from.y), place(to.x, to.y));
+    let (at, _) = place(x, from.y);
+    let share = f64::from(at - left) / f64::from((right - left).max(1));
+    Some((at, start + (share * f64::from(end - start)).round() as i32))
+}
+
+/// A stroke across the line.
+fn draw_knee(canvas: &Canvas, series: &Series, (x, y): Pixel) {
+    let stroke = [(x, y - KNEE_HALF_HEIGHT), (x, y + KNEE_HALF_HEIGHT)];
+    canvas.line(&stroke, series.style.colour, KNEE_WIDTH);
 }
 
 fn draw_labels(canvas: &Canvas, plot: &Curves, inner: Frame, place: impl Fn(f64, f64) -> Pixel) {
