@@ -100,7 +100,6 @@ fn http(limits: &Limits) -> http1::Builder {
     let mut http = http1::Builder::new();
     http.header_read_timeout(limits.header_timeout)
         .half_close(true)
-        .writev(false)
         .max_header_size(MAX_HEAD);
     http
 }
