@@ -232,9 +232,10 @@ fn listed(words: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::made;
 
     fn made() -> Run {
-        serde_json::from_str(include_str!("../tests/data/made/run.json")).unwrap()
+        made::record().run
     }
 
     #[test]

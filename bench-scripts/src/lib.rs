@@ -20,6 +20,8 @@ pub mod ladder;
 pub mod list;
 pub mod load;
 pub mod machine;
+#[cfg(test)]
+mod made;
 pub mod matrix;
 pub mod memory_file;
 pub mod observe;

@@ -108,7 +108,7 @@ fn write(
 }
 
 /// A run as it was recorded.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Record {
     /// `run.json`.
     pub run: Run,

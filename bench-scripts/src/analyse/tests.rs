@@ -5,12 +5,12 @@ mod decline;
 
 use super::*;
 use crate::findings::Bound;
+use crate::made;
 use crate::record::{Latency, Load, Reason, System, Validity};
 
 /// The committed made run: its entrants and machine; cells come from the tests.
 pub(super) fn run(connections: &[u32]) -> Run {
-    let text = include_str!("../../tests/data/made/run.json");
-    let mut run: Run = serde_json::from_str(text).unwrap();
+    let mut run = made::record().run;
     run.matrix.connections = connections.to_vec();
     run
 }

@@ -6,21 +6,16 @@ use rand_chacha::ChaCha8Rng;
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::*;
+use crate::made;
 use crate::record::{PlannedCell, Reason, Validity};
 
 /// A run of the made one's entrants with other rounds and figures.
 fn run(rounds: u32, counts: &[u32]) -> Record {
-    let text = include_str!("../../tests/data/made/run.json");
-    let mut run: crate::record::Run = serde_json::from_str(text).unwrap();
-    run.matrix.rounds = rounds;
-    run.matrix.connections = counts.to_vec();
-    Record {
-        run,
-        cells: Vec::new(),
-        paced: Vec::new(),
-        traces: Vec::new(),
-        torn: Vec::new(),
-    }
+    let mut record = made::record();
+    record.run.matrix.rounds = rounds;
+    record.run.matrix.connections = counts.to_vec();
+    record.cells.clear();
+    record
 }
 
 /// A valid cell in which the server took `cpu_us` for 100,000 requests.
@@ -49,8 +44,7 @@ const NOISE: f64 = 0.03;
 /// Fills a run: each entrant costs 1.0, 1.1 … times null, with noise of each cell and drift of each block, and `slower`
 /// costs `factor` times as much as that.
 fn measure(mut record: Record, rng: &mut ChaCha8Rng, slower: &str, factor: f64) -> Record {
-    let text = include_str!("../../tests/data/made/cells.jsonl");
-    let template: Cell = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    let template = made::record().cells.remove(0);
     let normal = Normal::standard();
     let mut noise = |deviation: f64| {
         let uniform = ((rng.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;

@@ -80,10 +80,7 @@ fn benchmark_name(label: &str, connections_asked: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn made() -> Record {
-        report::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/made")).unwrap()
-    }
+    use crate::made;
 
     #[test]
     fn a_format_that_is_not_there_lists_those_that_are() {
@@ -98,7 +95,7 @@ mod tests {
     /// The schema that Bencher publishes, in the reference of its metric format.
     #[test]
     fn bencher_gets_benchmarks_measures_and_metrics() {
-        let record = made();
+        let record = made::record();
         let findings = analyse(&record.run, &record.cells);
         let value = bencher::export(&findings);
         let schema = serde_json::json!({
@@ -127,7 +124,7 @@ mod tests {
 
     #[test]
     fn hyperfine_gets_a_time_per_valid_cell() {
-        let record = made();
+        let record = made::record();
         let value = hyperfine::export(&record);
         let results = value["results"].as_array().unwrap();
         assert_eq!(results.len(), 20);

@@ -175,12 +175,12 @@ pub fn time(matrix: &Matrix) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::made;
     use crate::record::{Reason, Validity};
 
     /// The made run, told to measure latency, with its cells.
     fn made() -> (Run, Vec<Cell>) {
-        let run = include_str!("../../tests/data/made/run.json");
-        let mut run: Run = serde_json::from_str(run).unwrap();
+        let (mut run, cells) = made::run_and_cells();
         run.matrix.latency = Some(LatencySettings {
             connections: 120,
             shares: vec![50, 90],
@@ -188,9 +188,7 @@ mod tests {
             duration_ms: 1000,
             rounds: 2,
         });
-        let cells = include_str!("../../tests/data/made/cells.jsonl").lines();
-        let cell = |line| serde_json::from_str(line).unwrap();
-        (run, cells.map(cell).collect())
+        (run, cells)
     }
 
     fn capacity(entrant: &str, per_s: u32) -> Capacity {

@@ -275,17 +275,8 @@ fn not_proven(findings: &Findings) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
-    use crate::analyse::analyse;
-    use crate::report;
-
-    fn made() -> Findings {
-        let made = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/made");
-        let record = report::read(&made).unwrap();
-        analyse(&record.run, &record.cells)
-    }
+    use crate::made;
 
     fn estimate(value: f64, low: f64, high: f64) -> Estimate {
         let interval = Some(Interval { low, high });
@@ -294,7 +285,7 @@ mod tests {
 
     /// The made run with every contestant's rate changed so.
     fn with_change(change: Estimate) -> Findings {
-        let mut findings = made();
+        let mut findings = made::findings();
         for entrant in &mut findings.entrants {
             if let Some(decline) = &mut entrant.decline {
                 decline.rate_change = change;

@@ -469,11 +469,8 @@ pub(super) fn sentence(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
-    use crate::analyse::analyse;
-    use crate::report;
+    use crate::made;
 
     fn pair(a: &str, b: &str, less: Option<&str>) -> Comparison {
         Comparison {
@@ -518,9 +515,7 @@ mod tests {
 
     #[test]
     fn where_every_count_has_leaders_of_its_own_the_sentence_stays_short() {
-        let made = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/made");
-        let record = report::read(&made).unwrap();
-        let mut findings = analyse(&record.run, &record.cells);
+        let mut findings = made::findings();
         let behind = [None, Some("b"), Some("c"), Some("d")];
         findings.comparisons = (100..)
             .zip(behind)
@@ -553,9 +548,7 @@ mod tests {
 
     #[test]
     fn the_rate_leads_only_where_no_client_set_it() {
-        let made = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/made");
-        let record = report::read(&made).unwrap();
-        let mut findings = analyse(&record.run, &record.cells);
+        let mut findings = made::findings();
         assert!(sentences(&findings)[0].contains("CPU time per request"));
         for entrant in &mut findings.entrants {
             for point in &mut entrant.points {

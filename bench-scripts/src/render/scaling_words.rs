@@ -127,18 +127,9 @@ fn told(crossing: &Crossing, verb: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
-    use crate::analyse::analyse;
     use crate::findings::Knee;
-    use crate::report;
-
-    fn made() -> Findings {
-        let made = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/made");
-        let record = report::read(&made).unwrap();
-        analyse(&record.run, &record.cells)
-    }
+    use crate::made;
 
     fn estimate(value: f64, low: f64, high: f64) -> Estimate {
         let interval = Some(Interval { low, high });
@@ -147,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_knee_is_told_with_what_follows_it() {
-        let mut findings = made();
+        let mut findings = made::findings();
         for entrant in &mut findings.entrants {
             entrant.scaling.rate = None;
         }
@@ -177,7 +168,7 @@ mod tests {
 
     #[test]
     fn a_crossing_is_told_from_both_sides() {
-        let mut findings = made();
+        let mut findings = made::findings();
         findings.crossings.cost.push(Crossing {
             less_before: "a".into(),
             less_after: "b".into(),

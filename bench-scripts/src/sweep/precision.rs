@@ -101,19 +101,10 @@ fn in_short(stand: &Precision) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn made() -> (Run, Vec<Cell>) {
-        let run = include_str!("../../tests/data/made/run.json");
-        let cells = include_str!("../../tests/data/made/cells.jsonl");
-        let cell = |line: &str| serde_json::from_str(line).unwrap();
-        (
-            serde_json::from_str(run).unwrap(),
-            cells.lines().map(cell).collect(),
-        )
-    }
+    use crate::made;
 
     fn asked(share: f64, budget_s: u64) -> (Run, Vec<Cell>) {
-        let (mut run, cells) = made();
+        let (mut run, cells) = made::run_and_cells();
         run.precision = Some(PrecisionGoal {
             share,
             budget_s,
@@ -135,7 +126,7 @@ mod tests {
 
     #[test]
     fn nothing_is_added_without_a_goal_at_the_goal_or_without_time() {
-        let (run, cells) = made();
+        let (run, cells) = made::run_and_cells();
         for (precision, what) in [(None, "no goal"), (asked(0.0001, 1).0.precision, "no time")] {
             let mut run = Run {
                 precision,

@@ -128,17 +128,8 @@ pub(super) fn refuse_changes(recorded: &Run, now: &Run, dir: &Path) -> anyhow::R
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::made;
     use crate::record::{Cell, Reason, Validity};
-
-    fn made() -> (Run, Vec<Cell>) {
-        let run = include_str!("../../tests/data/made/run.json");
-        let cells = include_str!("../../tests/data/made/cells.jsonl");
-        let cell = |line: &str| serde_json::from_str(line).unwrap();
-        (
-            serde_json::from_str(run).unwrap(),
-            cells.lines().map(cell).collect(),
-        )
-    }
 
     /// Attempts at the first cell, all of them invalid, and what is then left of it.
     fn next_attempt(run: &Run, cell: &Cell, attempts: u32) -> Option<u32> {
@@ -157,7 +148,7 @@ mod tests {
 
     #[test]
     fn what_is_left_is_what_is_not_on_record_in_the_recorded_order() {
-        let (run, cells) = made();
+        let (run, cells) = made::run_and_cells();
         let valid = |cell: &&Cell| cell.is_valid() && cell.planned.index % 3 != 1;
         let kept: Vec<_> = cells.iter().filter(valid).cloned().collect();
         let left: Vec<_> = left(&run.order, 1, &kept)
@@ -172,7 +163,7 @@ mod tests {
 
     #[test]
     fn attempts_go_on_where_they_ended() {
-        let (mut run, cells) = made();
+        let (mut run, cells) = made::run_and_cells();
         run.attempts = 3;
         assert_eq!(next_attempt(&run, &cells[0], 0), Some(1));
         assert_eq!(next_attempt(&run, &cells[0], 2), Some(3));
@@ -181,7 +172,7 @@ mod tests {
 
     #[test]
     fn flags_may_repeat_what_was_begun_and_not_contradict_it() {
-        let (run, _) = made();
+        let (run, _) = made::run_and_cells();
         let dir = Path::new("DIR");
         let same = Asked {
             overrides: Overrides {
@@ -216,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_changed_program_is_refused_and_named() {
-        let (run, _) = made();
+        let (run, _) = made::run_and_cells();
         refuse_changes(&run, &run, Path::new("DIR")).unwrap();
         let mut now = run.clone();
         now.entrants[2].sha256 = "00".repeat(32);
