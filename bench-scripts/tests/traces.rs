@@ -107,11 +107,10 @@ fn every_entrant_is_traced_and_reported() {
             assert!(counters.window.requests > 0 && counters.window.usage.cpu_us > 0);
         }
     }
-    assert!(
-        sweep
-            .report()
-            .contains("## System calls per request (traced apart)")
-    );
+    let report = sweep.report();
+    assert!(report.contains("## System calls per request (traced apart)"));
+    let (_, method) = report.split_once("## Method").unwrap();
+    assert!(method.contains("under strace"), "{method}");
     let csv = fs::read_to_string(sweep.out.join("traces.csv")).unwrap();
     assert!(csv.lines().count() > 2, "{csv}");
 }

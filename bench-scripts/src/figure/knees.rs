@@ -25,7 +25,7 @@ fn knee(entrant: &EntrantFindings) -> Option<Knee> {
 fn note(label: &str, knee: Knee) -> String {
     let count = |connections: f64| quantity::whole(connections.round() as u64);
     format!(
-        "| knee: the rate of {label} turns for the worse at {} connections ({} to {})",
+        "│ knee: the rate of {label} turns for the worse at {} connections ({} to {})",
         count(knee.connections),
         count(knee.interval.low),
         count(knee.interval.high)
