@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rungs_serve::Worker;
 use rungs_serve::accept::{PAUSE, Remedy, remedy};
 use rungs_serve::counters::Counters;
-use rungs_serve::readiness::Deadlines;
+use rungs_serve::sessions::{Deadlines, Desk, Table};
 use rungs_uring::{Completion, Proactor, Standing, Token};
 
 use crate::session::{Desk, Flow, Session};
