@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use rungs_serve::Worker;
 use rungs_serve::accept::{PAUSE, Remedy, remedy};
 use rungs_serve::counters::Counters;
-use rungs_serve::sessions::{Deadlines, Desk, Table};
+use rungs_serve::sessions::{Deadlines, Desk};
 use rungs_uring::{Completion, Proactor, Standing, Token};
 
-use crate::session::{Desk, Flow, Session};
+use crate::session::{Flow, Session};
 
 /// The server of one worker.
 pub(crate) struct Server {
@@ -62,6 +62,7 @@ impl Server {
         let stop = worker.stop.as_fd().try_clone_to_owned()?;
         proactor.add(stop, Standing::Poll, Role::Stop);
         worker.ready.announce();
+        let desk = Desk::new(worker.limits);
         Ok(Self {
             proactor,
             phase: Phase::Serving {
@@ -70,8 +71,8 @@ impl Server {
             },
             grace: worker.grace,
             open: 0,
-            deadlines: Deadlines::default(),
-            desk: Desk::new(worker.limits),
+            deadlines: Deadlines::new(desk.now()),
+            desk,
             counters: worker.counters,
             failure: None,
         })
@@ -85,6 +86,7 @@ impl Server {
     pub(crate) fn run(mut self) -> io::Result<()> {
         while !self.is_over() {
             let wait = self.next_wait();
+            self.desk.let_time_pass();
             self.proactor.turn(wait)?;
             self.desk.tell_time();
             let mut events = 0;
@@ -100,7 +102,7 @@ impl Server {
     fn is_over(&self) -> bool {
         match self.phase {
             Phase::Serving { .. } => false,
-            Phase::Stopping { until } => self.open == 0 || self.desk.now >= until,
+            Phase::Stopping { until } => self.open == 0 || self.desk.now() >= until,
         }
     }
 
@@ -116,7 +118,7 @@ impl Server {
             (Some(own), Some(session)) => own.min(session),
             (own, session) => own.or(session)?,
         };
-        Some(next.saturating_duration_since(self.desk.now))
+        Some(next.saturating_duration_since(self.desk.now()))
     }
 
     fn complete(&mut self, token: Token, completion: Completion) {
@@ -124,14 +126,22 @@ impl Server {
         let flow = match completion {
             Completion::Accepted(socket) => return self.admit(socket),
             Completion::Readable => return self.stop(),
-            Completion::Received => match self.proactor.input(token) {
-                Some((Role::Connection(session), input)) => session.receive(input, desk),
-                _ => return,
-            },
-            Completion::EndOfInput => match session(&mut self.proactor, token) {
-                Some(session) => session.end_of_input(desk),
-                None => return,
-            },
+            Completion::Received => {
+                let sending = self.proactor.is_sending(token);
+                match self.proactor.input(token) {
+                    Some((Role::Connection(session), input)) => {
+                        session.receive(input, sending, desk)
+                    }
+                    _ => return,
+                }
+            }
+            Completion::EndOfInput => {
+                let sending = self.proactor.is_sending(token);
+                match session(&mut self.proactor, token) {
+                    Some(session) => session.end_of_input(sending, desk),
+                    None => return,
+                }
+            }
             Completion::Sent { bytes, left } => match session(&mut self.proactor, token) {
                 Some(session) => session.sent(bytes, left, desk),
                 None => return,
@@ -149,8 +159,8 @@ impl Server {
         if matches!(self.phase, Phase::Stopping { .. }) {
             return;
         }
-        let session = Session::new(self.desk.now);
-        let deadline = session.deadline(&self.desk.limits);
+        let session = Session::new(self.desk.now());
+        let deadline = session.deadline(self.desk.limits());
         let token = self
             .proactor
             .add(socket, Standing::Receive, Role::Connection(session));
@@ -164,7 +174,7 @@ impl Server {
             Remedy::Wait | Remedy::Skip => self.proactor.resume(listener),
             Remedy::Pause => {
                 if let Phase::Serving { paused, .. } = &mut self.phase {
-                    *paused = Some(self.desk.now + PAUSE);
+                    *paused = Some(self.desk.now() + PAUSE);
                 }
             }
             Remedy::Fail => self.failure = Some(error),
@@ -176,15 +186,15 @@ impl Server {
         match flow {
             Flow::Wait => {}
             Flow::Receive => self.proactor.resume(token),
-            Flow::Hurry => self.proactor.hurry(),
+            Flow::Hurry => self.proactor.hurry(token),
             Flow::Pause => {
-                self.proactor.hurry();
+                self.proactor.hurry(token);
                 self.proactor.pause(token);
             }
             Flow::Send => self.send(token),
             Flow::SendAndHurry => {
                 self.send(token);
-                self.proactor.hurry();
+                self.proactor.hurry(token);
             }
             Flow::ShutDown => {
                 self.proactor.shut_down(token);
@@ -193,7 +203,7 @@ impl Server {
             Flow::Close => return self.close(token),
         }
         if let Some(session) = session(&mut self.proactor, token) {
-            let deadline = session.deadline(&self.desk.limits);
+            let deadline = session.deadline(self.desk.limits());
             self.deadlines.arm(token.0, deadline);
         }
     }
@@ -202,7 +212,7 @@ impl Server {
         let spare = self.proactor.spare();
         let out = mem::replace(&mut self.desk.out, spare);
         // With that they are handed to the kernel, though their completion is seen later.
-        self.counters.slot(0).bytes.add(out.len() as u64);
+        self.desk.bytes += out.len() as u64;
         self.proactor.send(token, out);
     }
 
@@ -220,11 +230,12 @@ impl Server {
         };
         self.proactor.close(listener);
         self.phase = Phase::Stopping {
-            until: self.desk.now + self.grace,
+            until: self.desk.now() + self.grace,
         };
         for token in self.proactor.tokens() {
+            let sending = self.proactor.is_sending(token);
             if let Some(session) = session(&mut self.proactor, token) {
-                let flow = session.shut_down(&mut self.desk);
+                let flow = session.shut_down(sending, &mut self.desk);
                 self.follow(token, flow);
             }
         }
@@ -234,16 +245,13 @@ impl Server {
     fn end_turn(&mut self, events: u64) -> io::Result<()> {
         self.go_on_accepting();
         self.expire_due();
-        let slot = self.counters.slot(0);
-        slot.requests.add(mem::take(&mut self.desk.requests));
-        slot.wakeups.add(1);
-        slot.events.add(events);
+        self.desk.publish(events, self.counters.slot(0));
         self.failure.take().map_or(Ok(()), Err)
     }
 
     fn go_on_accepting(&mut self) {
         if let Phase::Serving { listener, paused } = &mut self.phase
-            && paused.is_some_and(|until| until <= self.desk.now)
+            && paused.is_some_and(|until| until <= self.desk.now())
         {
             *paused = None;
             self.proactor.resume(*listener);
@@ -251,14 +259,15 @@ impl Server {
     }
 
     fn expire_due(&mut self) {
-        while let Some(index) = self.deadlines.pop(self.desk.now) {
+        while let Some(index) = self.deadlines.pop(self.desk.now()) {
             let token = Token(index);
+            let sending = self.proactor.is_sending(token);
             let Some(session) = session(&mut self.proactor, token) else {
                 continue;
             };
-            let deadline = session.deadline(&self.desk.limits);
-            if deadline <= self.desk.now {
-                let flow = session.expire(&mut self.desk);
+            let deadline = session.deadline(self.desk.limits());
+            if deadline <= self.desk.now() {
+                let flow = session.expire(sending, &mut self.desk);
                 self.follow(token, flow);
             } else {
                 self.deadlines.arm(index, deadline);
