@@ -191,7 +191,11 @@ impl Server {
                 self.proactor.hurry(token);
                 self.proactor.pause(token);
             }
-            Flow::Send => self.send(token),
+            Flow::Send => {
+                self.send(token);
+                // It may have been paused while input was held.
+                self.proactor.resume(token);
+            }
             Flow::SendAndHurry => {
                 self.send(token);
                 self.proactor.hurry(token);

@@ -35,7 +35,7 @@ pub(crate) enum Flow {
     Receive,
     /// As `Hurry`, and without receiving more until then.
     Pause,
-    /// By sending [`Desk::out`]. It is the client's turn then, and how the sending goes does not matter.
+    /// By sending [`Desk::out`], and receiving. It is the client's turn then, and how the sending goes does not matter.
     Send,
     /// By sending [`Desk::out`], and as soon as that is done.
     SendAndHurry,

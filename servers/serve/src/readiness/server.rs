@@ -122,9 +122,7 @@ impl<S: Read + Write + AsFd, L> Server<S, L> {
             },
         };
         let sessions = &self.sessions;
-        let session = self
-            .deadlines
-            .next(|index| sessions.get(index).is_some());
+        let session = self.deadlines.next(|index| sessions.get(index).is_some());
         let next = match (own, session) {
             (Some(own), Some(session)) => own.min(session),
             (own, session) => own.or(session)?,

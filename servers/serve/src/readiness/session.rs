@@ -186,8 +186,7 @@ impl<S: Read + Write + AsFd> Session<S> {
         if n == 0 {
             self.http.end_of_input();
         } else {
-            self.http
-                .receive(&work.input[..n], &mut work.desk.lend());
+            self.http.receive(&work.input[..n], &mut work.desk.lend());
         }
         self.send(&mut work.desk)?;
         debug_assert!(
