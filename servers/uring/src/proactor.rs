@@ -129,13 +129,16 @@ impl<T> Proactor<T> {
         open.map(|(place, _)| Token(place)).collect()
     }
 
-    /// As [`Proactor::about`], and beside it the bytes that have just been told of as [`Completion::Received`].
-    pub fn input(&mut self, token: Token) -> Option<(&mut T, &[u8])> {
+    /// As [`Proactor::about`], and beside it the bytes that have just been told of as [`Completion::Received`], and whether
+    /// [the source sends](Proactor::is_sending).
+    #[inline]
+    pub fn input(&mut self, token: Token) -> Option<(&mut T, &[u8], bool)> {
         let lent = self.lent.as_ref().filter(|lent| lent.token == token)?;
         let source = self.sources.get_mut(token.0)?;
+        let sending = source.sending != Sending::No;
         // SAFETY: the kernel has told that it filled so much of it, and it is given back by `&mut self` only.
         let input = unsafe { self.buffers.filled(lent.id, lent.len) };
-        Some((&mut source.about, input))
+        Some((&mut source.about, input, sending))
     }
 
     /// Goes on with the standing operation, if it is not going on anyway.
@@ -187,21 +190,10 @@ impl<T> Proactor<T> {
         source.sending = Sending::AtOnce;
         source.outgoing = bytes;
         source.sent = 0;
-        self.tried.push(token);
         // Less than all is then no success, so it is told.
-        let entry = self.send_rest(token, MSG_WAITALL | MSG_DONTWAIT);
+        let entry = source.send_rest(token, MSG_WAITALL | MSG_DONTWAIT);
+        self.tried.push(token);
         self.push(entry.flags(squeue::Flags::SKIP_SUCCESS));
-    }
-
-    /// The operation that sends what is left.
-    fn send_rest(&self, token: Token, flags: i32) -> squeue::Entry {
-        let source = &self.sources[token.0];
-        let rest = &source.outgoing[source.sent as usize..];
-        let fd = Fd(source.fd.as_raw_fd());
-        opcode::Send::new(fd, rest.as_ptr(), rest.len() as u32)
-            .flags(flags)
-            .build()
-            .user_data(Operation::Send.user_data(token))
     }
 
     /// Whether a send of the source is under way, as far as the last turn has shown.

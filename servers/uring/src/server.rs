@@ -122,37 +122,42 @@ impl Server {
     }
 
     fn complete(&mut self, token: Token, completion: Completion) {
-        let desk = &mut self.desk;
-        let flow = match completion {
-            Completion::Accepted(socket) => return self.admit(socket),
-            Completion::Readable => return self.stop(),
+        match completion {
+            Completion::Accepted(socket) => self.admit(socket),
+            Completion::Readable => self.stop(),
             Completion::Received => {
-                let sending = self.proactor.is_sending(token);
-                match self.proactor.input(token) {
-                    Some((Role::Connection(session), input)) => {
-                        session.receive(input, sending, desk)
-                    }
-                    _ => return,
+                if let Some((Role::Connection(session), input, sending)) =
+                    self.proactor.input(token)
+                {
+                    let flow = session.receive(input, sending, &mut self.desk);
+                    let deadline = session.deadline(self.desk.limits());
+                    self.follow(token, flow, deadline);
                 }
             }
-            Completion::EndOfInput => {
-                let sending = self.proactor.is_sending(token);
-                match session(&mut self.proactor, token) {
-                    Some(session) => session.end_of_input(sending, desk),
-                    None => return,
-                }
+            Completion::EndOfInput => self.drive(token, Session::end_of_input),
+            Completion::Sent { bytes, left } => {
+                self.drive(token, |session, _, desk| session.sent(bytes, left, desk));
             }
-            Completion::Sent { bytes, left } => match session(&mut self.proactor, token) {
-                Some(session) => session.sent(bytes, left, desk),
-                None => return,
-            },
             Completion::Failed(error) => match self.proactor.about(token) {
-                Some(Role::Connection(_)) => Flow::Close,
-                Some(Role::Listener) => return self.accept_failed(token, error),
-                _ => return self.failure = Some(error),
+                Some(Role::Connection(_)) => self.close(token),
+                Some(Role::Listener) => self.accept_failed(token, error),
+                _ => self.failure = Some(error),
             },
-        };
-        self.follow(token, flow);
+        }
+    }
+
+    /// Lets `act` go on with the session of `token`, if that is an open connection, told whether it is sending.
+    fn drive(&mut self, token: Token, act: impl FnOnce(&mut Session, bool, &mut Desk) -> Flow) {
+        let sending = self.proactor.is_sending(token);
+        if let Some(session) = session(&mut self.proactor, token) {
+            let flow = act(session, sending, &mut self.desk);
+            let deadline = session.deadline(self.desk.limits());
+            if flow == Flow::Send {
+                // It may have been paused while input was held.
+                self.proactor.resume(token);
+            }
+            self.follow(token, flow, deadline);
+        }
     }
 
     fn admit(&mut self, socket: OwnedFd) {
@@ -181,8 +186,9 @@ impl Server {
         }
     }
 
-    /// Lets a session go on as it wants to.
-    fn follow(&mut self, token: Token, flow: Flow) {
+    /// Lets a session go on as it wants to, until its deadline.
+    #[inline]
+    fn follow(&mut self, token: Token, flow: Flow, deadline: Instant) {
         match flow {
             Flow::Wait => {}
             Flow::Receive => self.proactor.resume(token),
@@ -191,11 +197,7 @@ impl Server {
                 self.proactor.hurry(token);
                 self.proactor.pause(token);
             }
-            Flow::Send => {
-                self.send(token);
-                // It may have been paused while input was held.
-                self.proactor.resume(token);
-            }
+            Flow::Send => self.send(token),
             Flow::SendAndHurry => {
                 self.send(token);
                 self.proactor.hurry(token);
@@ -206,10 +208,7 @@ impl Server {
             }
             Flow::Close => return self.close(token),
         }
-        if let Some(session) = session(&mut self.proactor, token) {
-            let deadline = session.deadline(self.desk.limits());
-            self.deadlines.arm(token.0, deadline);
-        }
+        self.deadlines.arm(token.0, deadline);
     }
 
     fn send(&mut self, token: Token) {
@@ -237,11 +236,7 @@ impl Server {
             until: self.desk.now() + self.grace,
         };
         for token in self.proactor.tokens() {
-            let sending = self.proactor.is_sending(token);
-            if let Some(session) = session(&mut self.proactor, token) {
-                let flow = session.shut_down(sending, &mut self.desk);
-                self.follow(token, flow);
-            }
+            self.drive(token, Session::shut_down);
         }
     }
 
@@ -265,14 +260,12 @@ impl Server {
     fn expire_due(&mut self) {
         while let Some(index) = self.deadlines.pop(self.desk.now()) {
             let token = Token(index);
-            let sending = self.proactor.is_sending(token);
             let Some(session) = session(&mut self.proactor, token) else {
                 continue;
             };
             let deadline = session.deadline(self.desk.limits());
             if deadline <= self.desk.now() {
-                let flow = session.expire(sending, &mut self.desk);
-                self.follow(token, flow);
+                self.drive(token, Session::expire);
             } else {
                 self.deadlines.arm(index, deadline);
             }

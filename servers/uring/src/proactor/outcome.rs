@@ -148,7 +148,7 @@ impl<T> Proactor<T> {
         if left == 0 || source.closing {
             end_send(source, &mut self.spares);
         } else {
-            let entry = self.send_rest(token, 0);
+            let entry = source.send_rest(token, 0);
             self.push(entry);
         }
         self.unless_closed(token, Completion::Sent { bytes, left })

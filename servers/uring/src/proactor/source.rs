@@ -1,8 +1,11 @@
 //! A descriptor, and what the kernel does with it.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 
-use crate::operation::Standing;
+use io_uring::types::Fd;
+use io_uring::{opcode, squeue};
+
+use crate::operation::{Operation, Standing, Token};
 
 /// What the kernel does with a source of its own accord.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -60,5 +63,15 @@ impl<T> Source<T> {
 
     pub(super) fn is_idle(&self) -> bool {
         self.activity == Activity::None && self.sending == Sending::No
+    }
+
+    /// The operation that sends what is left.
+    #[inline]
+    pub(super) fn send_rest(&self, token: Token, flags: i32) -> squeue::Entry {
+        let rest = &self.outgoing[self.sent as usize..];
+        opcode::Send::new(Fd(self.fd.as_raw_fd()), rest.as_ptr(), rest.len() as u32)
+            .flags(flags)
+            .build()
+            .user_data(Operation::Send.user_data(token))
     }
 }
