@@ -75,12 +75,13 @@ impl<T> Proactor<T> {
     /// Those of io_uring_setup(2) and io_uring_register(2).
     pub fn new(entries: u32, receive_buffers: u16) -> io::Result<Self> {
         let entries = entries.next_power_of_two();
-        let ring = IoUring::builder()
+        let mut ring = IoUring::builder()
             .setup_single_issuer()
             .setup_defer_taskrun()
             .setup_submit_all()
             .setup_cqsize(entries * COMPLETIONS_PER_ENTRY)
             .build(entries)?;
+        write_all_entries(&mut ring, entries)?;
         let buffers = Buffers::register(receive_buffers.next_power_of_two(), &ring.submitter())?;
         let flags = if ring.params().is_feature_no_iowait() {
             EnterFlags::NO_IOWAIT
@@ -318,4 +319,16 @@ fn passing(result: io::Result<usize>) -> io::Result<()> {
             _ => Err(error),
         },
     }
+}
+
+/// Has each entry of the submission queue used once, for nothing, so that no first request meets a page fault, and the worker's
+/// memory is what it will be.
+fn write_all_entries(ring: &mut IoUring, entries: u32) -> io::Result<()> {
+    let nothing = opcode::Nop::new().build();
+    let nothing = nothing.flags(squeue::Flags::SKIP_SUCCESS);
+    for _ in 0..entries {
+        // SAFETY: it names no memory. The queue has room for so many.
+        unsafe { ring.submission().push(&nothing) }.map_err(io::Error::other)?;
+    }
+    ring.submit().map(drop)
 }
