@@ -12,7 +12,7 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
 use libc::{EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLL_CTL_MOD, c_int, epoll_event};
-use slab::Slab;
+use rungs_serve::sessions::Table;
 
 /// Called for each event, with the context of [`Reactor::run`] and the number given at registration.
 pub type Handler<C> = fn(&mut C, &mut Reactor<C>, u64, Readiness);
@@ -65,8 +65,8 @@ impl Readiness {
 pub struct Token(u64);
 
 impl Token {
-    const fn place(self) -> usize {
-        (self.0 & 0xffff_ffff) as usize
+    const fn place(self) -> u32 {
+        self.0 as u32
     }
 }
 
@@ -79,7 +79,7 @@ struct Registration<C> {
 /// The selector and the table of handlers.
 pub struct Reactor<C> {
     epoll: OwnedFd,
-    registrations: Slab<Registration<C>>,
+    registrations: Table<Registration<C>>,
     /// Of the latest registration.
     generation: u32,
     events: Vec<epoll_event>,
@@ -93,7 +93,7 @@ impl<C> Reactor<C> {
         Ok(Self {
             // SAFETY: the kernel has just made the descriptor, and nobody else knows it.
             epoll: unsafe { OwnedFd::from_raw_fd(fd) },
-            registrations: Slab::new(),
+            registrations: Table::new(),
             generation: 0,
             events: vec![epoll_event { events: 0, u64: 0 }; max_events],
         })
@@ -110,10 +110,10 @@ impl<C> Reactor<C> {
         about: u64,
     ) -> io::Result<Token> {
         self.generation = self.generation.wrapping_add(1);
-        let entry = self.registrations.vacant_entry();
-        let token = Token(u64::from(self.generation) << 32 | entry.key() as u64);
+        let place = self.registrations.next_index();
+        let token = Token(u64::from(self.generation) << 32 | u64::from(place));
         control(&self.epoll, EPOLL_CTL_ADD, fd, interest.0, token)?;
-        entry.insert(Registration {
+        self.registrations.insert(Registration {
             token,
             handler,
             about,

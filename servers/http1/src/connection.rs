@@ -40,7 +40,7 @@ enum State {
     /// The answer needs the body, of which a part is still to come.
     Body(Box<Collect>),
     /// The request is answered; its body is still to come and nobody wants it.
-    Skip(Skip),
+    Skip(Box<Skip>),
     /// The client may still be sending, and nothing of it counts.
     Linger,
     Closed,
@@ -371,7 +371,7 @@ impl Connection {
             (true, false) if !head.keep_alive => State::Closed,
             (true, false) => State::Linger,
             (false, true) if is_short && !head.expects_continue => {
-                State::Skip(Skip::new(head.body))
+                State::Skip(Box::new(Skip::new(head.body)))
             }
             (false, _) => State::Linger,
         }

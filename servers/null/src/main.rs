@@ -16,9 +16,8 @@ use rungs_epoll::{Interest, Reactor, Readiness, Source, accept};
 use rungs_response::Encoder;
 use rungs_serve::accept::{PAUSE, Remedy, remedy};
 use rungs_serve::counters::Counters;
-use rungs_serve::readiness::Clock;
+use rungs_serve::sessions::{Clock, Table};
 use rungs_serve::{Rung, Stop, Worker};
-use slab::Slab;
 
 /// Events taken from the kernel at once; the default of the epoll rung.
 const MAX_EVENTS: usize = 1024;
@@ -35,7 +34,7 @@ struct Null {
     listener: Source<TcpListener>,
     accepting: Accepting,
     stop: Source<Stop>,
-    connections: Slab<Source<TcpStream>>,
+    connections: Table<Source<TcpStream>>,
     clock: Clock,
     encoder: Encoder,
     page: Vec<u8>,
@@ -102,7 +101,7 @@ impl Null {
             listener: Source::new(worker.listener),
             accepting: Accepting::Watched,
             stop: Source::new(worker.stop),
-            connections: Slab::new(),
+            connections: Table::new(),
             clock,
             encoder,
             page,
@@ -144,7 +143,7 @@ impl Null {
     }
 
     /// Reads once, and writes once what answers that.
-    fn answer(&mut self, connection: usize) -> io::Result<()> {
+    fn answer(&mut self, connection: u32) -> io::Result<()> {
         let connection = &mut self.connections[connection];
         let read = connection.read(&mut self.input)?;
         if read == 0 {
@@ -214,11 +213,10 @@ fn on_listener(null: &mut Null, reactor: &mut Reactor<Null>, _: u64, _: Readines
 fn admit(null: &mut Null, reactor: &mut Reactor<Null>, mut connection: Source<TcpStream>) {
     let slot = null.counters.slot(0);
     slot.accepted.add(1);
-    let entry = null.connections.vacant_entry();
-    let about = entry.key() as u64;
+    let about = u64::from(null.connections.next_index());
     match connection.register(reactor, Interest::READ, on_connection, about) {
         Ok(()) => {
-            entry.insert(connection);
+            null.connections.insert(connection);
         }
         Err(_) => slot.closed.add(1),
     }
@@ -226,14 +224,15 @@ fn admit(null: &mut Null, reactor: &mut Reactor<Null>, mut connection: Source<Tc
 
 fn on_connection(null: &mut Null, reactor: &mut Reactor<Null>, about: u64, _: Readiness) {
     null.tell_time();
-    let connection = about as usize;
+    let connection = about as u32;
     let Err(error) = null.answer(connection) else {
         return;
     };
     if !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) {
-        let mut closed = null.connections.remove(connection);
-        // Closing it next makes the kernel forget it in any case.
-        let _ = closed.deregister(reactor);
+        if let Some(mut closed) = null.connections.remove(connection) {
+            // Closing it next makes the kernel forget it in any case.
+            let _ = closed.deregister(reactor);
+        }
         null.counters.slot(0).closed.add(1);
     }
 }

@@ -15,6 +15,7 @@
 //! | `lines` | the JSON lines on stdout |
 //! | [`counters`] | what each worker counts |
 //! | [`readiness`] | the server that the epoll and mio rungs have in common |
+//! | [`sessions`] | what the sessions of one worker share, also where completions drive them |
 //! | [`socket`] | reading and writing by the system call itself |
 //! | `runtime` | what the rungs on tokio have in common |
 //!
@@ -30,6 +31,7 @@ mod listen;
 pub mod readiness;
 #[cfg(feature = "tokio")]
 pub mod runtime;
+pub mod sessions;
 pub mod socket;
 mod stop;
 

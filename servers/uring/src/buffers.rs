@@ -64,6 +64,7 @@ impl Buffers {
         for id in 0..count {
             buffers.give_back(id);
         }
+        buffers.publish();
         Ok(buffers)
     }
 
@@ -89,7 +90,7 @@ impl Buffers {
         unsafe { std::slice::from_raw_parts(self.start(id).as_ptr(), len) }
     }
 
-    /// Lets the kernel fill buffer `id` again.
+    /// Lets the kernel fill buffer `id` again, once that is [published](Buffers::publish).
     pub(crate) fn give_back(&mut self, id: u16) {
         let start = self.start(id).as_ptr() as u64;
         let ring = self.memory.cast::<BufRingEntry>();
@@ -101,6 +102,11 @@ impl Buffers {
         entry.set_len(SIZE as u32);
         entry.set_bid(id);
         self.tail = self.tail.wrapping_add(1);
+    }
+
+    /// Tells the kernel of all that was given back.
+    pub(crate) fn publish(&mut self) {
+        let ring = self.memory.cast::<BufRingEntry>();
         // SAFETY: the ring begins there, is page-aligned and initialised.
         let tail = unsafe { BufRingEntry::tail(ring.as_ptr()) };
         // SAFETY: it is aligned for a u16 and lives as long as the ring; the kernel only reads it.

@@ -37,7 +37,8 @@
 //!   while an answer is sent: the session holds them, and above 64 KiB pauses the receive.
 //! - **When is a turn over?** Most sends are complete as soon as they are submitted, and would end each wait at once. So they
 //!   are tried without waiting for room, and the kernel is asked to tell of them only if that failed or fell short: see
-//!   [`Proactor::turn`]. What ends the wait is then the next request.
+//!   [`Proactor::turn`]. What ends the wait is then the next request. Nor is the server told: once an answer is handed over, it is
+//!   the client's turn, and only a session that has more to do behind it asks ([`Proactor::hurry`]).
 //! - **Deadlines** cost no call of their own: the next one is the time-out of the wait.
 //!
 //! # Files
@@ -45,7 +46,9 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `operation.rs` | the words: what can be done with a source, and what is told of it |
-//! | `proactor.rs` | the proactor: knows descriptors and bytes, and nothing of servers |
+//! | `proactor.rs` | the proactor, and what it is asked to do: knows descriptors and bytes, and nothing of servers |
+//! | `proactor/source.rs` | a descriptor, and what the kernel does with it |
+//! | `proactor/outcome.rs` | from what the kernel tells to what the user is told |
 //! | `buffers.rs` | the ring of receive buffers that is shared with the kernel |
 //! | `session.rs` | one connection: `http1`, and what is on its way in and out |
 //! | `server.rs` | a worker's server: sessions, deadlines, accepting, stopping |

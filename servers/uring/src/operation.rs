@@ -30,7 +30,8 @@ pub enum Completion {
     EndOfInput,
     /// There is something to read.
     Readable,
-    /// The kernel has taken bytes of a send. What is left follows by itself.
+    /// The kernel has taken bytes of a send. What is left follows by itself. Not told of a send that it took at once, unless
+    /// [`Proactor::hurry`](crate::Proactor::hurry) asked for it.
     Sent {
         /// Of this send, with this completion.
         bytes: usize,

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use rungs_serve::Worker;
 use rungs_serve::accept::{PAUSE, Remedy, remedy};
 use rungs_serve::counters::Counters;
-use rungs_serve::readiness::Deadlines;
+use rungs_serve::sessions::{Deadlines, Desk};
 use rungs_uring::{Completion, Proactor, Standing, Token};
 
-use crate::session::{Desk, Flow, Session};
+use crate::session::{Flow, Session};
 
 /// The server of one worker.
 pub(crate) struct Server {
@@ -62,6 +62,7 @@ impl Server {
         let stop = worker.stop.as_fd().try_clone_to_owned()?;
         proactor.add(stop, Standing::Poll, Role::Stop);
         worker.ready.announce();
+        let desk = Desk::new(worker.limits);
         Ok(Self {
             proactor,
             phase: Phase::Serving {
@@ -70,8 +71,8 @@ impl Server {
             },
             grace: worker.grace,
             open: 0,
-            deadlines: Deadlines::default(),
-            desk: Desk::new(worker.limits),
+            deadlines: Deadlines::new(desk.now()),
+            desk,
             counters: worker.counters,
             failure: None,
         })
@@ -85,6 +86,7 @@ impl Server {
     pub(crate) fn run(mut self) -> io::Result<()> {
         while !self.is_over() {
             let wait = self.next_wait();
+            self.desk.let_time_pass();
             self.proactor.turn(wait)?;
             self.desk.tell_time();
             let mut events = 0;
@@ -100,7 +102,7 @@ impl Server {
     fn is_over(&self) -> bool {
         match self.phase {
             Phase::Serving { .. } => false,
-            Phase::Stopping { until } => self.open == 0 || self.desk.now >= until,
+            Phase::Stopping { until } => self.open == 0 || self.desk.now() >= until,
         }
     }
 
@@ -116,41 +118,54 @@ impl Server {
             (Some(own), Some(session)) => own.min(session),
             (own, session) => own.or(session)?,
         };
-        Some(next.saturating_duration_since(self.desk.now))
+        Some(next.saturating_duration_since(self.desk.now()))
     }
 
     fn complete(&mut self, token: Token, completion: Completion) {
-        let desk = &mut self.desk;
-        let flow = match completion {
-            Completion::Accepted(socket) => return self.admit(socket),
-            Completion::Readable => return self.stop(),
-            Completion::Received => match self.proactor.input(token) {
-                Some((Role::Connection(session), input)) => session.receive(input, desk),
-                _ => return,
-            },
-            Completion::EndOfInput => match session(&mut self.proactor, token) {
-                Some(session) => session.end_of_input(desk),
-                None => return,
-            },
-            Completion::Sent { bytes, left } => match session(&mut self.proactor, token) {
-                Some(session) => session.sent(bytes, left, desk),
-                None => return,
-            },
+        match completion {
+            Completion::Accepted(socket) => self.admit(socket),
+            Completion::Readable => self.stop(),
+            Completion::Received => {
+                if let Some((Role::Connection(session), input, sending)) =
+                    self.proactor.input(token)
+                {
+                    let flow = session.receive(input, sending, &mut self.desk);
+                    let deadline = session.deadline(self.desk.limits());
+                    self.follow(token, flow, deadline);
+                }
+            }
+            Completion::EndOfInput => self.drive(token, Session::end_of_input),
+            Completion::Sent { bytes, left } => {
+                self.drive(token, |session, _, desk| session.sent(bytes, left, desk));
+            }
             Completion::Failed(error) => match self.proactor.about(token) {
-                Some(Role::Connection(_)) => Flow::Close,
-                Some(Role::Listener) => return self.accept_failed(token, error),
-                _ => return self.failure = Some(error),
+                Some(Role::Connection(_)) => self.close(token),
+                Some(Role::Listener) => self.accept_failed(token, error),
+                _ => self.failure = Some(error),
             },
-        };
-        self.follow(token, flow);
+        }
+    }
+
+    /// Lets `act` go on with the session of `token`, if that is an open connection, told whether it is sending.
+    fn drive(&mut self, token: Token, act: impl FnOnce(&mut Session, bool, &mut Desk) -> Flow) {
+        let sending = self.proactor.is_sending(token);
+        if let Some(session) = session(&mut self.proactor, token) {
+            let flow = act(session, sending, &mut self.desk);
+            let deadline = session.deadline(self.desk.limits());
+            if flow == Flow::Send {
+                // It may have been paused while input was held.
+                self.proactor.resume(token);
+            }
+            self.follow(token, flow, deadline);
+        }
     }
 
     fn admit(&mut self, socket: OwnedFd) {
         if matches!(self.phase, Phase::Stopping { .. }) {
             return;
         }
-        let session = Session::new(self.desk.now);
-        let deadline = session.deadline(&self.desk.limits);
+        let session = Session::new(self.desk.now());
+        let deadline = session.deadline(self.desk.limits());
         let token = self
             .proactor
             .add(socket, Standing::Receive, Role::Connection(session));
@@ -164,27 +179,28 @@ impl Server {
             Remedy::Wait | Remedy::Skip => self.proactor.resume(listener),
             Remedy::Pause => {
                 if let Phase::Serving { paused, .. } = &mut self.phase {
-                    *paused = Some(self.desk.now + PAUSE);
+                    *paused = Some(self.desk.now() + PAUSE);
                 }
             }
             Remedy::Fail => self.failure = Some(error),
         }
     }
 
-    /// Lets a session go on as it wants to.
-    fn follow(&mut self, token: Token, flow: Flow) {
+    /// Lets a session go on as it wants to, until its deadline.
+    #[inline]
+    fn follow(&mut self, token: Token, flow: Flow, deadline: Instant) {
         match flow {
             Flow::Wait => {}
             Flow::Receive => self.proactor.resume(token),
-            Flow::Hurry => self.proactor.hurry(),
+            Flow::Hurry => self.proactor.hurry(token),
             Flow::Pause => {
-                self.proactor.hurry();
+                self.proactor.hurry(token);
                 self.proactor.pause(token);
             }
             Flow::Send => self.send(token),
             Flow::SendAndHurry => {
                 self.send(token);
-                self.proactor.hurry();
+                self.proactor.hurry(token);
             }
             Flow::ShutDown => {
                 self.proactor.shut_down(token);
@@ -192,17 +208,14 @@ impl Server {
             }
             Flow::Close => return self.close(token),
         }
-        if let Some(session) = session(&mut self.proactor, token) {
-            let deadline = session.deadline(&self.desk.limits);
-            self.deadlines.arm(token.0, deadline);
-        }
+        self.deadlines.arm(token.0, deadline);
     }
 
     fn send(&mut self, token: Token) {
         let spare = self.proactor.spare();
         let out = mem::replace(&mut self.desk.out, spare);
         // With that they are handed to the kernel, though their completion is seen later.
-        self.counters.slot(0).bytes.add(out.len() as u64);
+        self.desk.bytes += out.len() as u64;
         self.proactor.send(token, out);
     }
 
@@ -220,13 +233,10 @@ impl Server {
         };
         self.proactor.close(listener);
         self.phase = Phase::Stopping {
-            until: self.desk.now + self.grace,
+            until: self.desk.now() + self.grace,
         };
         for token in self.proactor.tokens() {
-            if let Some(session) = session(&mut self.proactor, token) {
-                let flow = session.shut_down(&mut self.desk);
-                self.follow(token, flow);
-            }
+            self.drive(token, Session::shut_down);
         }
     }
 
@@ -234,16 +244,13 @@ impl Server {
     fn end_turn(&mut self, events: u64) -> io::Result<()> {
         self.go_on_accepting();
         self.expire_due();
-        let slot = self.counters.slot(0);
-        slot.requests.add(mem::take(&mut self.desk.requests));
-        slot.wakeups.add(1);
-        slot.events.add(events);
+        self.desk.publish(events, self.counters.slot(0));
         self.failure.take().map_or(Ok(()), Err)
     }
 
     fn go_on_accepting(&mut self) {
         if let Phase::Serving { listener, paused } = &mut self.phase
-            && paused.is_some_and(|until| until <= self.desk.now)
+            && paused.is_some_and(|until| until <= self.desk.now())
         {
             *paused = None;
             self.proactor.resume(*listener);
@@ -251,15 +258,14 @@ impl Server {
     }
 
     fn expire_due(&mut self) {
-        while let Some(index) = self.deadlines.pop(self.desk.now) {
+        while let Some(index) = self.deadlines.pop(self.desk.now()) {
             let token = Token(index);
             let Some(session) = session(&mut self.proactor, token) else {
                 continue;
             };
-            let deadline = session.deadline(&self.desk.limits);
-            if deadline <= self.desk.now {
-                let flow = session.expire(&mut self.desk);
-                self.follow(token, flow);
+            let deadline = session.deadline(self.desk.limits());
+            if deadline <= self.desk.now() {
+                self.drive(token, Session::expire);
             } else {
                 self.deadlines.arm(index, deadline);
             }

@@ -3,9 +3,8 @@
 use std::mem;
 use std::time::Instant;
 
-use rungs_http1::{Connection, Context, Limits, Next};
-use rungs_response::Encoder;
-use rungs_serve::readiness::Clock;
+use rungs_http1::{Connection, Limits, Next};
+use rungs_serve::sessions::Desk;
 
 /// The most input that is held while an answer is being sent, in bytes, before receiving is paused. What the kernel had
 /// received by then still comes.
@@ -15,55 +14,11 @@ const MAX_HELD: usize = 64 << 10;
 /// given the time to read the answer, not to send all that it has.
 const MAX_DISCARD: usize = 32 << 20;
 
-/// What the sessions of one worker share.
-pub(crate) struct Desk {
-    clock: Clock,
-    pub(crate) now: Instant,
-    pub(crate) limits: Limits,
-    encoder: Encoder,
-    /// What a session has to say. Empty between two sessions.
-    pub(crate) out: Vec<u8>,
-    /// Since the counters were last published.
-    pub(crate) requests: u64,
-}
-
-impl Desk {
-    pub(crate) fn new(limits: Limits) -> Self {
-        let mut clock = Clock::new();
-        Self {
-            now: clock.now(),
-            limits,
-            encoder: Encoder::new(clock.unix_seconds()),
-            clock,
-            out: Vec::new(),
-            requests: 0,
-        }
-    }
-
-    /// Brings the time up to date.
-    pub(crate) fn tell_time(&mut self) {
-        self.clock.expire();
-        self.now = self.clock.now();
-        self.encoder.set_time(self.clock.unix_seconds());
-    }
-
-    /// What a call of [`Connection`] may use.
-    fn lend(&mut self) -> Context<'_> {
-        Context {
-            now: self.now,
-            limits: &self.limits,
-            encoder: &self.encoder,
-            out: &mut self.out,
-            requests: &mut self.requests,
-        }
-    }
-}
-
 /// What a session is doing.
 enum State {
-    /// Waiting for input; all output is with the kernel.
+    /// Waiting for input. Its last answer may still be on its way to the kernel, and nobody waits for that.
     Talking,
-    /// Its output is being sent. Input that comes meanwhile is held.
+    /// Waiting until its output is with the kernel. Input that comes meanwhile is held.
     Sending { held: Vec<u8> },
     /// The last answer is sent, and so is our FIN; input is discarded (RFC 9112, section 9.6).
     Lingering { discarded: usize },
@@ -80,7 +35,7 @@ pub(crate) enum Flow {
     Receive,
     /// As `Hurry`, and without receiving more until then.
     Pause,
-    /// By sending [`Desk::out`]. It is the client's turn then.
+    /// By sending [`Desk::out`], and receiving. It is the client's turn then, and how the sending goes does not matter.
     Send,
     /// By sending [`Desk::out`], and as soon as that is done.
     SendAndHurry,
@@ -112,8 +67,15 @@ impl Session {
         self.http.deadline(limits)
     }
 
-    pub(crate) fn receive(&mut self, input: &[u8], desk: &mut Desk) -> Flow {
+    /// `input` has come. In this and what follows, `sending`: output is on its way to the kernel.
+    pub(crate) fn receive(&mut self, input: &[u8], sending: bool, desk: &mut Desk) -> Flow {
         match &mut self.state {
+            State::Talking if sending => {
+                self.state = State::Sending {
+                    held: input.to_vec(),
+                };
+                Flow::Hurry
+            }
             State::Talking => {
                 self.http.receive(input, &mut desk.lend());
                 self.go_on(desk)
@@ -137,9 +99,10 @@ impl Session {
         }
     }
 
-    pub(crate) fn end_of_input(&mut self, desk: &mut Desk) -> Flow {
+    pub(crate) fn end_of_input(&mut self, sending: bool, desk: &mut Desk) -> Flow {
         self.ended = true;
         match self.state {
+            State::Talking if sending => self.hurry(),
             State::Talking => {
                 self.http.end_of_input();
                 self.go_on(desk)
@@ -152,7 +115,7 @@ impl Session {
     /// Of the output, so many bytes have been sent and so many are left.
     pub(crate) fn sent(&mut self, bytes: usize, left: usize, desk: &mut Desk) -> Flow {
         if bytes > 0 {
-            self.http.progressed(desk.now);
+            self.http.progressed(desk.now());
         }
         if left > 0 {
             return Flow::Wait;
@@ -169,8 +132,8 @@ impl Session {
     }
 
     /// The deadline has passed.
-    pub(crate) fn expire(&mut self, desk: &mut Desk) -> Flow {
-        if !matches!(self.state, State::Talking) {
+    pub(crate) fn expire(&mut self, sending: bool, desk: &mut Desk) -> Flow {
+        if sending || !matches!(self.state, State::Talking) {
             // Neither will a stalled client take the rest of its answer, nor has a lingering one more to be told.
             return Flow::Close;
         }
@@ -179,24 +142,31 @@ impl Session {
     }
 
     /// The server stops.
-    pub(crate) fn shut_down(&mut self, desk: &mut Desk) -> Flow {
+    pub(crate) fn shut_down(&mut self, sending: bool, desk: &mut Desk) -> Flow {
         self.http.shut_down();
         match self.state {
+            State::Talking if sending => self.hurry(),
             State::Talking => self.go_on(desk),
             State::Sending { .. } => Flow::Hurry,
             State::Lingering { .. } => Flow::Wait,
         }
     }
 
+    /// It goes on when its output is with the kernel.
+    fn hurry(&mut self) -> Flow {
+        self.state = State::Sending { held: Vec::new() };
+        Flow::Hurry
+    }
+
     /// What follows once `http` has been told something, in the state `Talking`.
     fn go_on(&mut self, desk: &mut Desk) -> Flow {
         loop {
             if !desk.out.is_empty() {
+                if self.http.next() == Next::Read {
+                    return Flow::Send;
+                }
                 self.state = State::Sending { held: Vec::new() };
-                return match self.http.next() {
-                    Next::Read => Flow::Send,
-                    Next::Resume | Next::Linger | Next::Close => Flow::SendAndHurry,
-                };
+                return Flow::SendAndHurry;
             }
             match self.http.next() {
                 Next::Read => return Flow::Receive,

@@ -3,9 +3,9 @@
 //! ```text
 //! Server ─┬─ Listening    accepts, and pauses when descriptors run out
 //!         ├─ Session ×n   one connection: socket, http1::Connection, unsent tail
-//!         ├─ Desk         what the sessions of a worker share: buffers, encoder, counts
-//!         ├─ Deadlines    which session may be due next
-//!         └─ Clock        read once for each return of the selector
+//!         ├─ input        what they read into, one after the other
+//!         ├─ Desk         what else they share: clock, encoder, output, counts
+//!         └─ Deadlines    which session may be due next
 //! ```
 //!
 //! A rung drives it so, on one thread:
@@ -24,13 +24,9 @@
 //! kernel has nothing more, and one that has had its share of the turn is put in a queue of the server's own, so no
 //! readiness is ever forgotten.
 
-mod clock;
-mod deadlines;
 mod selector;
 mod server;
 mod session;
 
-pub use clock::Clock;
-pub use deadlines::Deadlines;
 pub use selector::{Interest, Key, Readiness, Selector};
 pub use server::Server;

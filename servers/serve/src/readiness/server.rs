@@ -1,4 +1,4 @@
-//! A worker's server: sessions in a slab, driven by what the selector reports.
+//! A worker's server: sessions in a table, driven by what the selector reports.
 
 use std::io::{self, Read, Write};
 use std::mem;
@@ -6,13 +6,11 @@ use std::net::TcpListener;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-use slab::Slab;
-
-use super::deadlines::Deadlines;
-use super::session::{Desk, Flow, Session};
+use super::session::{Flow, Session, Workplace};
 use super::{Key, Readiness, Selector};
 use crate::accept::{PAUSE, Remedy, remedy};
 use crate::counters::Counters;
+use crate::sessions::{Deadlines, Table};
 use crate::{Ready, Worker};
 
 /// Connections that are accepted before others have their turn.
@@ -22,7 +20,7 @@ const ACCEPTS: usize = 64;
 pub struct Server<S, L> {
     phase: Phase<L>,
     grace: Duration,
-    sessions: Slab<Session<S>>,
+    sessions: Table<Session<S>>,
     /// Of the connection accepted last.
     generation: u32,
     deadlines: Deadlines,
@@ -30,7 +28,7 @@ pub struct Server<S, L> {
     queue: Vec<Key>,
     /// The queue's spare, so that it allocates nothing per turn.
     taken: Vec<Key>,
-    desk: Desk,
+    work: Workplace,
     /// With one slot: a server of readiness runs on one thread.
     counters: Counters,
     failure: Option<io::Error>,
@@ -63,18 +61,19 @@ impl<S: Read + Write + AsFd, L> Server<S, L> {
         // From here on they are counted here, be it that nothing happens.
         slot.wakeups.add(0);
         slot.events.add(0);
+        let work = Workplace::new(worker.limits);
         Self {
             phase: Phase::Serving {
                 listener: adapt(worker.listener),
                 accepting: Accepting::Watched,
             },
             grace: worker.grace,
-            sessions: Slab::new(),
+            sessions: Table::new(),
             generation: 0,
-            deadlines: Deadlines::default(),
+            deadlines: Deadlines::new(work.desk.now()),
             queue: Vec::new(),
             taken: Vec::new(),
-            desk: Desk::new(worker.limits),
+            work,
             counters: worker.counters,
             failure: None,
             ready: Some(worker.ready),
@@ -104,13 +103,13 @@ impl<S: Read + Write + AsFd, L> Server<S, L> {
     pub fn is_over(&self) -> bool {
         match self.phase {
             Phase::Serving { .. } => false,
-            Phase::Stopping { until } => self.sessions.is_empty() || self.desk.now >= until,
+            Phase::Stopping { until } => self.sessions.is_empty() || self.work.desk.now() >= until,
         }
     }
 
     /// How long the selector may wait at most, as of this turn's time; none: for ever.
     pub fn next_wait(&mut self) -> Option<Duration> {
-        self.desk.let_time_pass();
+        self.work.desk.let_time_pass();
         if !self.queue.is_empty() {
             return Some(Duration::ZERO);
         }
@@ -122,14 +121,13 @@ impl<S: Read + Write + AsFd, L> Server<S, L> {
                 Accepting::Paused { until } => Some(until),
             },
         };
-        let session = self
-            .deadlines
-            .next(|index| self.sessions.contains(index as usize));
+        let sessions = &self.sessions;
+        let session = self.deadlines.next(|index| sessions.get(index).is_some());
         let next = match (own, session) {
             (Some(own), Some(session)) => own.min(session),
             (own, session) => own.or(session)?,
         };
-        Some(next.saturating_duration_since(self.desk.now))
+        Some(next.saturating_duration_since(self.work.desk.now()))
     }
 
     /// The selector has reported the listener.
@@ -137,7 +135,7 @@ impl<S: Read + Write + AsFd, L> Server<S, L> {
     where
         P: Selector<Stream = S, Listener = L>,
     {
-        self.desk.tell_time();
+        self.work.desk.tell_time();
         for _ in 0..ACCEPTS {
             let Phase::Serving {
                 listener,
@@ -160,7 +158,7 @@ impl<S: Read + Write + AsFd, L> Server<S, L> {
                     // Were it not watched, it would not have been reported.
                     let _ = selector.unlisten(listener);
                     *accepting = Accepting::Paused {
-                        until: self.desk.now + PAUSE,
+                        until: self.work.desk.now() + PAUSE,
                     };
                 }
                 Remedy::Fail => self.failure = Some(error),
@@ -177,9 +175,8 @@ impl<S: Read + Write + AsFd, L> Server<S, L> {
         P: Selector<Stream = S, Listener = L>,
     {
         self.generation = self.generation.wrapping_add(1);
-        let entry = self.sessions.vacant_entry();
         let key = Key {
-            index: u32::try_from(entry.key()).expect("descriptors are fewer"),
+            index: self.sessions.next_index(),
             generation: self.generation,
         };
         self.counters.slot(0).accepted.add(1);
@@ -187,8 +184,9 @@ impl<S: Read + Write + AsFd, L> Server<S, L> {
             self.counters.slot(0).closed.add(1);
             return;
         }
-        let session = entry.insert(Session::new(stream, key.generation, self.desk.now));
-        let deadline = session.deadline(&self.desk.limits);
+        let session = Session::new(stream, key.generation, self.work.desk.now());
+        let deadline = session.deadline(self.work.desk.limits());
+        self.sessions.insert(session);
         self.deadlines.arm(key.index, deadline);
     }
 
@@ -198,14 +196,14 @@ impl<S: Read + Write + AsFd, L> Server<S, L> {
     where
         P: Selector<Stream = S, Listener = L>,
     {
-        self.desk.tell_time();
-        self.drive(selector, key, |session, desk| {
+        self.work.desk.tell_time();
+        self.drive(selector, key, |session, work| {
             session.note_closed(readiness.closed);
             if session.queued {
                 // It goes on at the end of this turn anyway, and has no more than its share.
                 return Flow::Yield;
             }
-            session.go_on(desk)
+            session.go_on(work)
         });
     }
 
@@ -215,15 +213,15 @@ impl<S: Read + Write + AsFd, L> Server<S, L> {
         &mut self,
         selector: &mut P,
         key: Key,
-        act: impl FnOnce(&mut Session<S>, &mut Desk) -> Flow,
+        act: impl FnOnce(&mut Session<S>, &mut Workplace) -> Flow,
     ) where
         P: Selector<Stream = S, Listener = L>,
     {
-        let session = match self.sessions.get_mut(key.index as usize) {
+        let session = match self.sessions.get_mut(key.index) {
             Some(session) if session.generation == key.generation => session,
             _ => return,
         };
-        match act(session, &mut self.desk) {
+        match act(session, &mut self.work) {
             Flow::Wait(interest) => {
                 if session.interest != interest {
                     session.interest = interest;
@@ -242,7 +240,7 @@ impl<S: Read + Write + AsFd, L> Server<S, L> {
             }
             Flow::Close => return self.close(selector, key),
         }
-        let deadline = session.deadline(&self.desk.limits);
+        let deadline = session.deadline(self.work.desk.limits());
         self.deadlines.arm(key.index, deadline);
     }
 
@@ -250,7 +248,9 @@ impl<S: Read + Write + AsFd, L> Server<S, L> {
     where
         P: Selector<Stream = S, Listener = L>,
     {
-        let mut session = self.sessions.remove(key.index as usize);
+        let Some(mut session) = self.sessions.remove(key.index) else {
+            return;
+        };
         // It was registered when it was admitted; and if the selector disagrees, closing it makes it forget.
         let _ = selector.deregister(&mut session.stream);
         self.counters.slot(0).closed.add(1);
@@ -261,14 +261,14 @@ impl<S: Read + Write + AsFd, L> Server<S, L> {
     where
         P: Selector<Stream = S, Listener = L>,
     {
-        self.desk.tell_time();
+        self.work.desk.tell_time();
         let Phase::Serving { listener, .. } = &mut self.phase else {
             return;
         };
         // It fails if the listener is paused, and is closed next either way.
         let _ = selector.unlisten(listener);
         self.phase = Phase::Stopping {
-            until: self.desk.now + self.grace,
+            until: self.work.desk.now() + self.grace,
         };
         for key in self.keys() {
             self.drive(selector, key, Session::shut_down);
@@ -277,7 +277,7 @@ impl<S: Read + Write + AsFd, L> Server<S, L> {
 
     fn keys(&self) -> Vec<Key> {
         let keys = self.sessions.iter().map(|(index, session)| Key {
-            index: u32::try_from(index).expect("it was a key"),
+            index,
             generation: session.generation,
         });
         keys.collect()
@@ -292,15 +292,11 @@ impl<S: Read + Write + AsFd, L> Server<S, L> {
     where
         P: Selector<Stream = S, Listener = L>,
     {
-        self.desk.tell_time();
+        self.work.desk.tell_time();
         self.go_on_with_queue(selector);
         self.go_on_accepting(selector)?;
         self.expire_due(selector);
-        let slot = self.counters.slot(0);
-        slot.requests.add(mem::take(&mut self.desk.requests));
-        slot.bytes.add(mem::take(&mut self.desk.bytes));
-        slot.wakeups.add(1);
-        slot.events.add(events as u64);
+        self.work.desk.publish(events as u64, self.counters.slot(0));
         self.failure.take().map_or(Ok(()), Err)
     }
 
@@ -310,9 +306,9 @@ impl<S: Read + Write + AsFd, L> Server<S, L> {
     {
         mem::swap(&mut self.queue, &mut self.taken);
         while let Some(key) = self.taken.pop() {
-            self.drive(selector, key, |session, desk| {
+            self.drive(selector, key, |session, work| {
                 session.queued = false;
-                session.go_on(desk)
+                session.go_on(work)
             });
         }
     }
@@ -330,7 +326,7 @@ impl<S: Read + Write + AsFd, L> Server<S, L> {
         };
         match *accepting {
             Accepting::Again => self.accept(selector),
-            Accepting::Paused { until } if until <= self.desk.now => {
+            Accepting::Paused { until } if until <= self.work.desk.now() => {
                 *accepting = Accepting::Watched;
                 selector.listen(listener)?;
             }
@@ -343,16 +339,16 @@ impl<S: Read + Write + AsFd, L> Server<S, L> {
     where
         P: Selector<Stream = S, Listener = L>,
     {
-        while let Some(index) = self.deadlines.pop(self.desk.now) {
-            let Some(session) = self.sessions.get(index as usize) else {
+        while let Some(index) = self.deadlines.pop(self.work.desk.now()) {
+            let Some(session) = self.sessions.get(index) else {
                 continue;
             };
             let key = Key {
                 index,
                 generation: session.generation,
             };
-            let deadline = session.deadline(&self.desk.limits);
-            if deadline <= self.desk.now {
+            let deadline = session.deadline(self.work.desk.limits());
+            if deadline <= self.work.desk.now() {
                 self.drive(selector, key, Session::expire);
             } else {
                 self.deadlines.arm(index, deadline);

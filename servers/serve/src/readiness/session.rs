@@ -4,11 +4,11 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::AsFd;
 use std::time::Instant;
 
-use rungs_http1::{Connection, Context, Limits, Next};
-use rungs_response::Encoder;
+use rungs_http1::{Connection, Limits, Next};
 use rustix::net::{Shutdown, shutdown};
 
-use super::{Clock, Interest};
+use super::Interest;
+use crate::sessions::Desk;
 
 /// How much one read may take, in bytes.
 const INPUT: usize = 64 << 10;
@@ -20,58 +20,18 @@ const STEPS: usize = 16;
 /// given the time to read the answer, not to send all that it has.
 const MAX_DISCARD: usize = 32 << 20;
 
-/// What the sessions of one worker share. Each uses it for a moment, so none needs buffers while it is idle.
-pub(super) struct Desk {
-    clock: Clock,
-    pub(super) now: Instant,
-    pub(super) limits: Limits,
-    encoder: Encoder,
+/// A worker's desk, and what its sessions read into, one after the other.
+pub(super) struct Workplace {
+    pub(super) desk: Desk,
     input: Box<[u8]>,
-    /// Empty between two sessions.
-    out: Vec<u8>,
-    /// Since the counters were last published.
-    pub(super) requests: u64,
-    /// Since the counters were last published.
-    pub(super) bytes: u64,
 }
 
-impl Desk {
+impl Workplace {
     pub(super) fn new(limits: Limits) -> Self {
-        let mut clock = Clock::new();
         Self {
-            now: clock.now(),
-            limits,
-            encoder: Encoder::new(clock.unix_seconds()),
-            clock,
+            desk: Desk::new(limits),
             input: vec![0; INPUT].into(),
-            out: Vec::with_capacity(2 * rungs_http1::OUTPUT_CHUNK),
-            requests: 0,
-            bytes: 0,
         }
-    }
-
-    /// Brings the time up to date, if the selector has returned since.
-    #[inline]
-    pub(super) fn tell_time(&mut self) {
-        self.now = self.clock.now();
-        self.encoder.set_time(self.clock.unix_seconds());
-    }
-
-    /// The selector is waited for next, so the time will be another.
-    pub(super) fn let_time_pass(&mut self) {
-        self.clock.expire();
-    }
-
-    /// What a call of [`Connection`] may use, and the input beside it.
-    fn lend(&mut self) -> (Context<'_>, &mut [u8]) {
-        let context = Context {
-            now: self.now,
-            limits: &self.limits,
-            encoder: &self.encoder,
-            out: &mut self.out,
-            requests: &mut self.requests,
-        };
-        (context, &mut self.input)
     }
 }
 
@@ -79,11 +39,17 @@ impl Desk {
 enum State {
     /// What [`Connection::next`] says; all output is with the kernel.
     Talking,
-    /// Waiting for the kernel to take the rest of the output: `tail`, from `sent` on. Nothing is read meanwhile, so a
-    /// client that does not take its answers cannot make this grow.
-    Flushing { tail: Vec<u8>, sent: usize },
+    /// Waiting for the kernel to take the rest of the output. Nothing is read meanwhile, so a client that does not take its
+    /// answers cannot make this grow.
+    Flushing(Box<Tail>),
     /// The last answer is sent, and so is our FIN; input is discarded (RFC 9112, section 9.6).
     Lingering { discarded: usize },
+}
+
+/// Output that the kernel has not taken yet: `bytes`, from `sent` on.
+struct Tail {
+    bytes: Vec<u8>,
+    sent: usize,
 }
 
 /// How a session wants to go on.
@@ -100,7 +66,7 @@ pub(super) enum Flow {
 /// One connection on a non-blocking `stream`.
 pub(super) struct Session<S> {
     pub(super) stream: S,
-    /// Tells this session from others in the same place of the slab.
+    /// Tells this session from others in the same place of the table.
     pub(super) generation: u32,
     /// What the selector watches for.
     pub(super) interest: Interest,
@@ -138,34 +104,34 @@ impl<S: Read + Write + AsFd> Session<S> {
     }
 
     /// The deadline has passed.
-    pub(super) fn expire(&mut self, desk: &mut Desk) -> Flow {
-        self.http.expire(&mut desk.lend().0);
+    pub(super) fn expire(&mut self, work: &mut Workplace) -> Flow {
+        self.http.expire(&mut work.desk.lend());
         if self.http.next() == Next::Close && !matches!(self.state, State::Talking) {
             // Neither will a stalled client take the rest of its answer, nor has a lingering one more to be told.
-            debug_assert!(desk.out.is_empty(), "it closes without a word");
+            debug_assert!(work.desk.out.is_empty(), "it closes without a word");
             return Flow::Close;
         }
-        self.say_and_go_on(desk)
+        self.say_and_go_on(work)
     }
 
     /// The server stops.
-    pub(super) fn shut_down(&mut self, desk: &mut Desk) -> Flow {
+    pub(super) fn shut_down(&mut self, work: &mut Workplace) -> Flow {
         self.http.shut_down();
-        self.say_and_go_on(desk)
+        self.say_and_go_on(work)
     }
 
-    fn say_and_go_on(&mut self, desk: &mut Desk) -> Flow {
-        match self.send(desk) {
-            Ok(()) => self.go_on(desk),
+    fn say_and_go_on(&mut self, work: &mut Workplace) -> Flow {
+        match self.send(&mut work.desk) {
+            Ok(()) => self.go_on(work),
             Err(_) => Flow::Close,
         }
     }
 
     /// Goes on with the dialogue as far as the kernel and the session's share of the turn allow. An error of the socket
     /// ends this session and nothing else.
-    pub(super) fn go_on(&mut self, desk: &mut Desk) -> Flow {
+    pub(super) fn go_on(&mut self, work: &mut Workplace) -> Flow {
         for _ in 0..STEPS {
-            match self.step(desk) {
+            match self.step(work) {
                 Ok(None) => {}
                 Ok(Some(flow)) => return flow,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -181,19 +147,19 @@ impl<S: Read + Write + AsFd> Session<S> {
     /// What the kernel has just refused.
     fn waits_for(&self) -> Interest {
         match self.state {
-            State::Flushing { .. } => Interest::Write,
+            State::Flushing(_) => Interest::Write,
             State::Talking | State::Lingering { .. } => Interest::Read,
         }
     }
 
     #[inline]
-    fn step(&mut self, desk: &mut Desk) -> io::Result<Option<Flow>> {
+    fn step(&mut self, work: &mut Workplace) -> io::Result<Option<Flow>> {
         match &mut self.state {
             State::Talking => match self.http.next() {
-                Next::Read => self.receive(desk),
+                Next::Read => self.receive(work),
                 Next::Resume => {
-                    self.http.resume(&mut desk.lend().0);
-                    self.send(desk)?;
+                    self.http.resume(&mut work.desk.lend());
+                    self.send(&mut work.desk)?;
                     Ok(None)
                 }
                 Next::Linger => {
@@ -203,9 +169,9 @@ impl<S: Read + Write + AsFd> Session<S> {
                 }
                 Next::Close => Ok(Some(Flow::Close)),
             },
-            State::Flushing { .. } => self.flush(desk),
+            State::Flushing(_) => self.flush(&mut work.desk),
             State::Lingering { discarded } => {
-                let n = self.stream.read(&mut desk.input)?;
+                let n = self.stream.read(&mut work.input)?;
                 *discarded += n;
                 let over = n == 0 || *discarded > MAX_DISCARD;
                 Ok(over.then_some(Flow::Close))
@@ -215,15 +181,14 @@ impl<S: Read + Write + AsFd> Session<S> {
 
     /// Reads once, and answers at once.
     #[inline]
-    fn receive(&mut self, desk: &mut Desk) -> io::Result<Option<Flow>> {
-        let n = self.stream.read(&mut desk.input)?;
+    fn receive(&mut self, work: &mut Workplace) -> io::Result<Option<Flow>> {
+        let n = self.stream.read(&mut work.input)?;
         if n == 0 {
             self.http.end_of_input();
         } else {
-            let (mut context, input) = desk.lend();
-            self.http.receive(&input[..n], &mut context);
+            self.http.receive(&work.input[..n], &mut work.desk.lend());
         }
-        self.send(desk)?;
+        self.send(&mut work.desk)?;
         debug_assert!(
             n > 0 || self.http.next() != Next::Read,
             "nothing follows the end"
@@ -242,8 +207,8 @@ impl<S: Read + Write + AsFd> Session<S> {
         if desk.out.is_empty() {
             return Ok(());
         }
-        if let State::Flushing { tail, .. } = &mut self.state {
-            tail.append(&mut desk.out);
+        if let State::Flushing(tail) = &mut self.state {
+            tail.bytes.append(&mut desk.out);
             return Ok(());
         }
         let written = self.stream.write(&desk.out);
@@ -257,10 +222,8 @@ impl<S: Read + Write + AsFd> Session<S> {
         };
         self.count_sent(sent, desk);
         if sent < desk.out.len() {
-            self.state = State::Flushing {
-                tail: desk.out[sent..].to_vec(),
-                sent: 0,
-            };
+            let bytes = desk.out[sent..].to_vec();
+            self.state = State::Flushing(Box::new(Tail { bytes, sent: 0 }));
         }
         desk.out.clear();
         Ok(())
@@ -268,12 +231,12 @@ impl<S: Read + Write + AsFd> Session<S> {
 
     /// Writes some of the tail.
     fn flush(&mut self, desk: &mut Desk) -> io::Result<Option<Flow>> {
-        let State::Flushing { tail, sent } = &mut self.state else {
+        let State::Flushing(tail) = &mut self.state else {
             return Ok(None);
         };
-        let n = self.stream.write(&tail[*sent..])?;
-        *sent += n;
-        if *sent == tail.len() {
+        let n = self.stream.write(&tail.bytes[tail.sent..])?;
+        tail.sent += n;
+        if tail.sent == tail.bytes.len() {
             self.state = State::Talking;
         }
         self.count_sent(n, desk);
@@ -284,7 +247,7 @@ impl<S: Read + Write + AsFd> Session<S> {
     fn count_sent(&mut self, n: usize, desk: &mut Desk) {
         if n > 0 {
             desk.bytes += n as u64;
-            self.http.progressed(desk.now);
+            self.http.progressed(desk.now());
         }
     }
 }
@@ -304,7 +267,7 @@ mod tests {
             _socket: std::net::TcpStream,
             _token: Option<u64>,
         }
-        // The slab adds a tag at most.
-        assert!(size_of::<Option<Session<Source>>>() <= 256);
+        // The registration, the deadline and the allocator's share come on top.
+        assert!(size_of::<Session<Source>>() <= 128);
     }
 }
