@@ -27,6 +27,7 @@ pub mod output;
 pub mod paced;
 pub mod plan;
 pub mod preflight;
+pub mod primitives;
 pub mod process;
 pub mod progress;
 pub mod quantity;

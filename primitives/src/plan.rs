@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::cell::{Cell, MESSAGE_BYTES, Subject, one_way};
 use crate::channels;
 use crate::handoffs;
@@ -50,7 +53,8 @@ pub struct Plan {
 }
 
 /// How many operations a repetition has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Counts {
     /// As many as take [`Plan::batch`].
     Calibrated,
@@ -59,7 +63,8 @@ pub enum Counts {
 }
 
 /// What a run is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Purpose {
     /// Values. A debug build refuses.
     Measure,
