@@ -137,7 +137,7 @@ pub(super) fn ladder(rows: Rows, servers: Option<&Servers>) -> Ladder {
         let cost = |placement| {
             let measured_there = placement == Placement::SameCpu || !rung.key.has_one_placement();
             let value = rows.value(rung.key, placement).filter(|_| measured_there)?;
-            Some(cost(value, rung.key, request_ns))
+            cost(value, rung.key, request_ns)
         };
         let step = Step {
             label: rung.label.to_owned(),
@@ -162,20 +162,20 @@ fn dearest_rung(servers: &[ServerCost]) -> Option<&ServerCost> {
     exact.or_else(|| servers.iter().find(|server| server.label.starts_with("axum")))
 }
 
-fn cost(value: &Value, key: Key, request_ns: Option<f64>) -> Cost {
+fn cost(value: &Value, key: Key, request_ns: Option<f64>) -> Option<Cost> {
     let ns = match value.unit {
         Unit::Micros => 1e3,
         // For each worker's whole count of additions, one of a counter that they share.
         Unit::Seconds => 1e9 / (INCREMENTS as f64 * key.parameter.unwrap_or(1) as f64),
-        Unit::MegabytesPerSecond => f64::NAN,
+        Unit::MegabytesPerSecond => return None,
     };
     let largest = value.repetitions.iter().copied().fold(0.0, f64::max);
-    Cost {
+    Some(Cost {
         median_ns: value.median * ns,
         min_ns: value.min * ns,
         max_ns: largest * ns,
         in_request: request_ns.map(|request| request / (value.median * ns)),
-    }
+    })
 }
 
 impl Step {
