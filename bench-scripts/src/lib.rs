@@ -30,6 +30,7 @@ pub mod preflight;
 pub mod primitives;
 pub mod process;
 pub mod progress;
+pub mod provenance;
 pub mod quantity;
 pub mod record;
 pub mod render;

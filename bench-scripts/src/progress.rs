@@ -1,5 +1,6 @@
-//! How far a sweep is: a bar on a terminal, plain lines elsewhere.
+//! How far a run is: a bar on a terminal, plain lines elsewhere.
 
+use std::fmt::Display;
 use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
 
@@ -8,7 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::output::note;
 use crate::record::Attempt;
 
-/// Says on stderr how far a sweep is.
+/// Says on stderr how far a run is.
 #[derive(Debug)]
 pub struct Progress {
     cells: usize,
@@ -39,9 +40,14 @@ impl Progress {
 
     /// Says that a cell begins; `last` is the one before it.
     pub fn begin<T: Attempt>(&self, next: &T::Planned, last: Option<&T>) {
-        let Some(bar) = &self.bar else { return };
         let last = last.map_or(String::new(), |cell| format!("  (last: {})", outcome(cell)));
-        bar.set_message(format!("{next}, {} left{last}", self.time_left()));
+        self.announce(next, &last);
+    }
+
+    /// Says that something begins, and more about it behind the time that is left.
+    pub fn announce(&self, next: impl Display, more: &str) {
+        let Some(bar) = &self.bar else { return };
+        bar.set_message(format!("{next}, {} left{more}", self.time_left()));
         bar.tick();
     }
 
@@ -56,20 +62,23 @@ impl Progress {
 
     /// Says how a cell ended.
     pub fn end(&mut self, cell: &impl Attempt) {
+        self.count(cell.planned(), &outcome(cell), cell.validity().is_valid());
+    }
+
+    /// Says how something ended. Beside a bar only what did not end well is worth a line.
+    pub fn count(&mut self, what: impl Display, outcome: &str, is_well: bool) {
         self.measured += 1;
         match &self.bar {
             Some(bar) => {
-                if !cell.validity().is_valid() {
-                    bar.println(format!("{}: {}", cell.planned(), outcome(cell)));
+                if !is_well {
+                    bar.println(format!("{what}: {outcome}"));
                 }
                 bar.inc(1);
             }
             None => note(format_args!(
-                "[{:>width$}/{}] {}: {}, {} left",
+                "[{:>width$}/{}] {what}: {outcome}, {} left",
                 self.measured,
                 self.cells,
-                cell.planned(),
-                outcome(cell),
                 self.time_left(),
                 width = self.cells.to_string().len()
             )),

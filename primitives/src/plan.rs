@@ -1,5 +1,7 @@
 //! Which cells there are, and how often each is measured.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -50,6 +52,8 @@ pub struct Plan {
     pub command: ChildCommand,
     /// Whether the values will be believed.
     pub purpose: Purpose,
+    /// Set, it ends the run at once, without the rows of the group that is under way. A signal's handler may set it.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// How many operations a repetition has.
@@ -85,6 +89,7 @@ impl Plan {
             patience: Duration::from_secs(30),
             command,
             purpose: Purpose::Measure,
+            stop: Arc::default(),
         }
     }
 
@@ -96,6 +101,12 @@ impl Plan {
             patience: Duration::from_secs(1800),
             ..self
         }
+    }
+
+    /// Whether the run is to end.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
     }
 
     /// The cells, in groups whose repetitions are interleaved: those that a table compares with each other.

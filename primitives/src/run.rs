@@ -52,7 +52,11 @@ pub fn run(plan: &Plan, sink: &mut dyn FnMut(Event<'_>)) -> Result<usize, RunErr
         sink(Event::Group {
             mechanisms: group.iter().map(Cell::mechanism).collect(),
         });
-        for row in measure(plan, group) {
+        let rows = measure(plan, group);
+        if plan.is_stopped() {
+            break;
+        }
+        for row in rows {
             failed += usize::from(matches!(row.outcome, Outcome::Failed(_)));
             sink(Event::Row(row));
         }
@@ -127,11 +131,15 @@ fn calibrate<'a>(plan: &Plan, cell: &'a Cell) -> Result<Sample<'a>, NoResult> {
 }
 
 fn trial(plan: &Plan, cell: &Cell, count: u64, each: bool) -> Result<Measured, NoResult> {
+    if plan.is_stopped() {
+        return Err(Failure::Wrong("the run was stopped".to_owned()).into());
+    }
     let trial = Trial {
         command: &plan.command,
         keeper: cell.keeper(),
         parts: cell.parts(&plan.cpus, count, each),
         patience: plan.patience,
+        stop: &plan.stop,
     };
     let measured = trial.run()?;
     cell.check(&measured, count)?;

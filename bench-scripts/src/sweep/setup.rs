@@ -1,8 +1,8 @@
 //! Everything before the first cell.
 
+use std::fmt;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
-use std::{env, fmt};
 
 use anyhow::{Context, bail};
 
@@ -20,7 +20,7 @@ use crate::record::{
 };
 use crate::server::{Launch, Server};
 use crate::store::{self, Store};
-use crate::{build, cpu_plan, machine, plan, preflight, process, verify};
+use crate::{build, cpu_plan, machine, plan, preflight, process, provenance, verify};
 
 /// Everything that is settled before the first cell.
 pub(super) struct Setup {
@@ -83,7 +83,7 @@ pub(super) fn prepare_again(run: &Run, dir: &Path, interrupt: &Interrupt) -> any
     let mut setup = prospect.settle(interrupt)?;
     resume::refuse_changes(run, &setup.run, dir)?;
     setup.run = run.clone();
-    setup.run.resumed_at.push(now());
+    setup.run.resumed_at.push(provenance::now());
     Ok(setup)
 }
 
@@ -184,7 +184,7 @@ impl Prospect {
         let run = Run {
             schema: SCHEMA_VERSION,
             rungs_version: env!("CARGO_PKG_VERSION").into(),
-            started_at: now(),
+            started_at: provenance::now(),
             command_line: options.command_line,
             matrix,
             seed,
@@ -198,11 +198,9 @@ impl Prospect {
             entrants,
             skipped,
             load_generator: wrk.describe(),
-            toolchain: env!("RUNGS_TOOLCHAIN").into(),
-            cargo_lock_sha256: store::sha256(include_bytes!("../../../Cargo.lock")),
-            image_digest: env::var("RUNGS_IMAGE_DIGEST")
-                .ok()
-                .filter(|digest| !digest.is_empty()),
+            toolchain: provenance::TOOLCHAIN.into(),
+            cargo_lock_sha256: provenance::cargo_lock_sha256(),
+            image_digest: provenance::image_digest(),
         };
         Ok(Setup {
             run,
@@ -211,11 +209,6 @@ impl Prospect {
             wrk,
         })
     }
-}
-
-/// RFC 3339, UTC, to the second.
-fn now() -> String {
-    humantime::format_rfc3339_seconds(SystemTime::now()).to_string()
 }
 
 /// The load generator's threads: the matrix's, or one per CPU of the client.

@@ -1,5 +1,6 @@
 //! Every check can fail.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::{PATIENCE, command, rehearsal};
@@ -38,6 +39,7 @@ fn tried_by(
         keeper: cell.keeper(),
         parts,
         patience,
+        stop: &AtomicBool::new(false),
     }
     .run()
     .expect_err("it goes wrong")
@@ -168,6 +170,7 @@ fn a_lock_that_does_not_lock_is_found_out() {
                 keeper: cell.keeper(),
                 parts: cell.parts(&cpus, count, false),
                 patience: PATIENCE,
+                stop: &AtomicBool::new(false),
             };
             let measured = trial.run().expect("it runs");
             cell.check(&measured, count).is_err()
@@ -203,4 +206,16 @@ fn a_debug_build_refuses_to_measure() {
         ..rehearsal(&[Family::Latency])
     };
     assert_eq!(run(&plan, &mut |_| {}), Err(RunError::DebugBuild));
+}
+
+#[test]
+fn a_run_that_is_stopped_ends_without_the_rows_under_way() {
+    let plan = rehearsal(&[Family::Wakeups, Family::Spawn]);
+    let mut rows = 0;
+    let failed = run(&plan, &mut |event| {
+        rows += usize::from(matches!(event, Event::Row(_)));
+        // While the first group is under way, as a signal would.
+        plan.stop.store(true, Ordering::Relaxed);
+    });
+    assert_eq!((failed, rows), (Ok(0), 0));
 }

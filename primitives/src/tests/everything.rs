@@ -33,6 +33,7 @@ fn every_cell_has_a_result_or_a_named_absence() {
             keeper: cell.keeper(),
             parts,
             patience: PATIENCE,
+            stop: &plan.stop,
         };
         let result = trial
             .run()
