@@ -86,9 +86,24 @@ const fn spawn(program: &'static str, rss_mb: usize) -> Key<'static> {
 }
 
 const ORDERS: &[Order] = &[
-    order("round trip", latency("pipe"), Relation::About, latency("FIFO")),
-    order("round trip", latency("Unix stream"), Relation::AtMost, latency("TCP")),
-    order("one thread", alone("Posix mutex"), Relation::FarBelow, alone("System V semaphore")),
+    order(
+        "round trip",
+        latency("pipe"),
+        Relation::About,
+        latency("FIFO"),
+    ),
+    order(
+        "round trip",
+        latency("Unix stream"),
+        Relation::AtMost,
+        latency("TCP"),
+    ),
+    order(
+        "one thread",
+        alone("Posix mutex"),
+        Relation::FarBelow,
+        alone("System V semaphore"),
+    ),
     order(
         "one thread",
         alone("System V semaphore"),
@@ -107,8 +122,18 @@ const ORDERS: &[Order] = &[
         Relation::Below,
         spawn("fork + execv", 1000),
     ),
-    order("the same program", spawn("posix_spawn", 10), Relation::Below, spawn("system", 10)),
-    order("the same program", spawn("posix_spawn", 1000), Relation::Below, spawn("system", 1000)),
+    order(
+        "the same program",
+        spawn("posix_spawn", 10),
+        Relation::Below,
+        spawn("system", 10),
+    ),
+    order(
+        "the same program",
+        spawn("posix_spawn", 1000),
+        Relation::Below,
+        spawn("system", 1000),
+    ),
 ];
 
 /// What came of checking an order.
@@ -138,7 +163,9 @@ pub struct Checked {
 
 /// Checks each order at each placement that its rows have; those of families that were not asked for are left out.
 pub(super) fn check(rows: Rows, families: &[Family]) -> Vec<Checked> {
-    let asked = ORDERS.iter().filter(|order| families.contains(&order.left.family));
+    let asked = ORDERS
+        .iter()
+        .filter(|order| families.contains(&order.left.family));
     asked
         .flat_map(|order| {
             let placements = if order.left.has_one_placement() {
@@ -146,14 +173,19 @@ pub(super) fn check(rows: Rows, families: &[Family]) -> Vec<Checked> {
             } else {
                 &PLACEMENTS[..]
             };
-            placements.iter().map(move |&placement| order.check(rows, placement))
+            placements
+                .iter()
+                .map(move |&placement| order.check(rows, placement))
         })
         .collect()
 }
 
 impl Order {
     fn check(&self, rows: Rows, placement: Placement) -> Checked {
-        let values = (rows.value(self.left, placement), rows.value(self.right, placement));
+        let values = (
+            rows.value(self.left, placement),
+            rows.value(self.right, placement),
+        );
         let (verdict, found) = match values {
             (Some(left), Some(right)) => {
                 let (left, right) = (left.median, right.median);
@@ -165,8 +197,15 @@ impl Order {
                 (verdict, self.numbers(left, right))
             }
             (left, _) => {
-                let missing = if left.is_none() { self.left } else { self.right };
-                (Verdict::NotChecked, format!("{} has no value", name(missing)))
+                let missing = if left.is_none() {
+                    self.left
+                } else {
+                    self.right
+                };
+                (
+                    Verdict::NotChecked,
+                    format!("{} has no value", name(missing)),
+                )
             }
         };
         Checked {

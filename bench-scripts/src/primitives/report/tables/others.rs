@@ -24,10 +24,15 @@ pub(super) fn ladder(findings: &Findings, servers: Option<&Servers>) -> Section 
         Head::number("across CPUs"),
     ];
     for placement in PLACEMENTS {
-        let head = in_request.as_ref().map(|head| format!("{head}, {}", placement_name(placement)));
+        let head = in_request
+            .as_ref()
+            .map(|head| format!("{head}, {}", placement_name(placement)));
         columns.extend(head.map(super::number_head));
     }
-    let steps = ladder.steps.iter().map(|step| step_cells(step, counted.is_some()));
+    let steps = ladder
+        .steps
+        .iter()
+        .map(|step| step_cells(step, counted.is_some()));
     let mut groups = vec![Group {
         heading: "primitives, elapsed time of one".to_owned(),
         name: "elapsed time".to_owned(),
@@ -74,7 +79,11 @@ fn server_cells(ladder: &Ladder) -> Vec<Vec<String>> {
     let empty = if ladder.request_of.is_some() { 2 } else { 0 };
     let line = |server: &crate::primitives::record::ServerCost| {
         let interval = server.interval_us.map_or(String::new(), |interval| {
-            format!(" ({} to {})", hundredths(interval.low), hundredths(interval.high))
+            format!(
+                " ({} to {})",
+                hundredths(interval.low),
+                hundredths(interval.high)
+            )
         });
         let mut cells = vec![
             server.label.clone(),
@@ -99,10 +108,17 @@ pub(super) fn programs(rows: Rows) -> Section {
             let key = |mb: usize| key_at(FAMILY, program, mb);
             let ends = sizes.first().zip(sizes.last());
             let ends = ends.and_then(|(first, last)| {
-                Some((rows.value(key(*first), placement)?, rows.value(key(*last), placement)?))
+                Some((
+                    rows.value(key(*first), placement)?,
+                    rows.value(key(*last), placement)?,
+                ))
             });
             let mut cells = vec![(*program).to_owned()];
-            cells.extend(sizes.iter().map(|&mb| cell(rows.find(key(mb), placement), &mut notes)));
+            cells.extend(
+                sizes
+                    .iter()
+                    .map(|&mb| cell(rows.find(key(mb), placement), &mut notes)),
+            );
             cells.push(ends.map_or(NOTHING.to_owned(), |(small, large)| {
                 format!("× {}", significant(large.median / small.median))
             }));
@@ -110,7 +126,9 @@ pub(super) fn programs(rows: Rows) -> Section {
         };
         placed(placement, programs.iter().map(&mut line).collect())
     });
-    let of_sizes = sizes.iter().map(|&mb| super::number_head(format!("{} MB, µs", whole(mb as u64))));
+    let of_sizes = sizes
+        .iter()
+        .map(|&mb| super::number_head(format!("{} MB, µs", whole(mb as u64))));
     Section {
         table: Table {
             title: "Programs: system(3) and what does the same",
@@ -134,7 +152,11 @@ pub(super) fn programs(rows: Rows) -> Section {
 /// What was found of what the article says.
 pub(super) fn claims(claims: &[Claim]) -> Section {
     let line = |claim: &Claim| {
-        let verdict = if claim.holds { "so it is" } else { "not so here" };
+        let verdict = if claim.holds {
+            "so it is"
+        } else {
+            "not so here"
+        };
         vec![claim.said.clone(), verdict.to_owned(), claim.found.clone()]
     };
     Section {
@@ -232,7 +254,11 @@ fn one_by_one(row: &Row) -> Vec<String> {
         Outcome::Absent(_) | Outcome::Failed(_) => cells.extend([NOTHING; 6].map(str::to_owned)),
     }
     cells.push(waits(row.waits).to_owned());
-    cells.push(absence(row).or_else(|| row.note.clone()).unwrap_or_default());
+    cells.push(
+        absence(row)
+            .or_else(|| row.note.clone())
+            .unwrap_or_default(),
+    );
     cells
 }
 
@@ -258,7 +284,11 @@ fn figures(value: &Value) -> [String; 6] {
 
 /// What its family's tables go through, with what is more than the machine has.
 fn at(row: &Row) -> String {
-    let crowded = if row.oversubscribed { ", oversubscribed" } else { "" };
+    let crowded = if row.oversubscribed {
+        ", oversubscribed"
+    } else {
+        ""
+    };
     match (row.family, Key::of(row).parameter) {
         (Family::Bandwidth, Some(bytes)) => format!("{} bytes", whole(bytes as u64)),
         (Family::Threads, Some(1)) => "1 thread".to_owned(),
