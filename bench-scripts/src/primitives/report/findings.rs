@@ -111,6 +111,16 @@ fn figures(row: &Row) -> Figures {
     }
 }
 
+impl Figures {
+    pub(super) fn key(&self) -> Key<'_> {
+        Key {
+            family: self.family,
+            mechanism: &self.mechanism,
+            parameter: self.parameter,
+        }
+    }
+}
+
 impl Findings {
     /// The orders that do not hold.
     pub fn broken_orders(&self) -> impl Iterator<Item = &Checked> {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::key::{Key, Rows};
 use crate::primitives::record::{ServerCost, Servers};
+use crate::quantity::whole;
 
 /// What is counted once.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
@@ -245,6 +246,19 @@ fn cost(value: &Value, key: Key, request_ns: Option<f64>) -> Option<Cost> {
         max_ns: largest * ns,
         in_request: request_ns.map(|request| request / (value.median * ns)),
     })
+}
+
+impl Cost {
+    /// How many of it cost as much as the server's request: `57`, `2.4`, `1/66`.
+    #[must_use]
+    pub fn bought(self) -> Option<String> {
+        let count = self.in_request?;
+        Some(match count {
+            _ if count >= 10.0 => whole(count.round() as u64),
+            _ if count >= 0.095 => format!("{count:.1}"),
+            _ => format!("1/{}", whole((1.0 / count).round() as u64)),
+        })
+    }
 }
 
 impl Step {

@@ -5,7 +5,7 @@ use crate::figure::palette;
 use crate::figure::scale::Scale;
 use crate::figure::{Axis, Dot, DotRow, Dots, Figure, Panel, Plot, Tick, Way};
 use crate::primitives::record::{ServerCost, Servers};
-use crate::quantity::{Quantity, nanos, significant, whole, without_idle_zeros};
+use crate::quantity::{Quantity, nanos, whole, without_idle_zeros};
 
 const SAME_CPU: usize = 0;
 const ACROSS_CPUS: usize = 1;
@@ -95,8 +95,8 @@ fn step_row(step: &Step, ladder: &Ladder) -> DotRow {
     let time = |cost: Option<Cost>| cost.map_or_else(String::new, |cost| nanos(cost.median_ns));
     let mut figures = vec![time(step.same_cpu), time(step.across_cpus)];
     if ladder.request_of.is_some() {
-        let count = step.costs().next().and_then(|cost| cost.in_request);
-        figures.push(count.map_or_else(String::new, |count| format!("{} ×", significant(count))));
+        let count = step.costs().next().and_then(|cost| cost.bought());
+        figures.push(count.unwrap_or_default());
     }
     DotRow {
         label: step.label.clone(),

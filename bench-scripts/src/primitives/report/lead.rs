@@ -3,7 +3,7 @@
 use rungs_primitives::cell::INCREMENTS;
 use rungs_primitives::row::{Family, Placement, Value};
 
-use super::key::{Key, PLACEMENTS, Rows, placement_name};
+use super::key::{Key, PLACEMENTS, Rows};
 use super::ladder::{Ladder, Step};
 use crate::quantity::{micros, nanos, significant, whole};
 
@@ -29,10 +29,7 @@ fn request(ladder: &Ladder) -> Option<String> {
     let label = ladder.request_of.as_deref()?;
     let server = ladder.servers.iter().find(|server| server.label == label)?;
     let step = |label: &str| ladder.steps.iter().find(|step| step.label == label);
-    let bought = |step: Option<&Step>| {
-        let count = step?.same_cpu?.in_request?;
-        Some(significant(count))
-    };
+    let bought = |step: Option<&Step>| step?.same_cpu?.bought();
     let mutexes = bought(step("std Mutex, alone"))?;
     let calls = bought(step("futex wake of nobody"))?;
     let trips = bought(step("Unix stream, two processes"))?;
@@ -98,18 +95,18 @@ fn latency(rows: Rows) -> Option<String> {
     let ends = |placement| {
         let (fastest, slowest) = extremes(rows, Family::Latency, placement)?;
         Some(format!(
-            "{}: from {} ({}) to {} ({})",
-            placement_name(placement),
+            "{} ({}) to {} ({}) {}",
             micros(fastest.1.median),
             fastest.0.mechanism,
             micros(slowest.1.median),
-            slowest.0.mechanism
+            slowest.0.mechanism,
+            where_words(placement)
         ))
     };
-    let parts: Option<Vec<String>> = PLACEMENTS.into_iter().map(ends).collect();
+    let [same, across] = PLACEMENTS.map(ends);
     Some(format!(
-        "A byte there and back between two processes takes, on the {}.",
-        parts?.join("; ")
+        "A byte there and back between two processes takes {}, and {}.",
+        same?, across?
     ))
 }
 
@@ -118,18 +115,25 @@ fn bandwidth(rows: Rows) -> Option<String> {
     let most = |placement| {
         let (_, (key, value)) = extremes(rows, Family::Bandwidth, placement)?;
         Some(format!(
-            "{}: {} MB/s ({}, messages of {} bytes)",
-            placement_name(placement),
+            "{} MB/s {}, through {} in messages of {} bytes",
             significant(value.median),
+            where_words(placement),
             key.mechanism,
             whole(key.parameter? as u64)
         ))
     };
-    let parts: Option<Vec<String>> = PLACEMENTS.into_iter().map(most).collect();
+    let [same, across] = PLACEMENTS.map(most);
     Some(format!(
-        "The most that goes one way is, on the {}.",
-        parts?.join("; ")
+        "The most that goes one way is {}, and {}.",
+        same?, across?
     ))
+}
+
+fn where_words(placement: Placement) -> &'static str {
+    match placement {
+        Placement::SameCpu => "on one CPU",
+        Placement::AcrossCpus => "across CPUs",
+    }
 }
 
 /// ZeroMQ against what the kernel has.
@@ -166,7 +170,7 @@ fn programs(rows: Rows) -> Option<String> {
     };
     let (spawned, forked) = (pair("posix_spawn")?, pair("fork + execv")?);
     Some(format!(
-        "A process of {small} MB starts a program with posix_spawn in {} and with fork in {}; one of {} MB in {} and in {}.",
+        "A process of {small} MB has a program run in {} by posix_spawn and in {} by fork; one of {} MB in {} and in {}.",
         spawned.0,
         forked.0,
         whole(large as u64),

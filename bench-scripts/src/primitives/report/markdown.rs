@@ -39,6 +39,9 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
             writeln!(out, "\n{}", line(note))?;
         }
     }
+    if !report.record.claims.is_empty() {
+        write_entries(out, words::CLAIMS, words::claims(&report.record.claims))?;
+    }
     write_preflight(out, &run.preflight)?;
     write_entries(out, "Environment", words::environment(run))?;
     writeln!(out, "\n## Method")?;

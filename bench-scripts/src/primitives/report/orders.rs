@@ -52,7 +52,7 @@ impl Relation {
 
 /// One order.
 struct Order {
-    /// What it is about, before the numbers.
+    /// What it is about.
     subject: &'static str,
     left: Key<'static>,
     relation: Relation,
@@ -87,49 +87,49 @@ const fn spawn(program: &'static str, rss_mb: usize) -> Key<'static> {
 
 const ORDERS: &[Order] = &[
     order(
-        "round trip",
+        "a byte there and back",
         latency("pipe"),
         Relation::About,
         latency("FIFO"),
     ),
     order(
-        "round trip",
+        "a byte there and back",
         latency("Unix stream"),
         Relation::AtMost,
         latency("TCP"),
     ),
     order(
-        "one thread",
+        "a lock that nobody else wants",
         alone("Posix mutex"),
         Relation::FarBelow,
         alone("System V semaphore"),
     ),
     order(
-        "one thread",
+        "a lock that nobody else wants",
         alone("System V semaphore"),
         Relation::AtMost,
         alone("System V semaphore with UNDO"),
     ),
     order(
-        "posix_spawn is flat in the parent's size",
+        "posix_spawn is flat in the parent's memory",
         spawn("posix_spawn", 1000),
         Relation::About,
         spawn("posix_spawn", 10),
     ),
     order(
-        "fork rises with the parent's size",
+        "fork rises with the parent's memory",
         spawn("fork + execv", 10),
         Relation::Below,
         spawn("fork + execv", 1000),
     ),
     order(
-        "the same program",
+        "what a shell adds",
         spawn("posix_spawn", 10),
         Relation::Below,
         spawn("system", 10),
     ),
     order(
-        "the same program",
+        "what a shell adds",
         spawn("posix_spawn", 1000),
         Relation::Below,
         spawn("system", 1000),
@@ -151,6 +151,8 @@ pub enum Verdict {
 /// One order, checked.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct Checked {
+    /// What it is about.
+    pub about: String,
     /// What should be, in words.
     pub order: String,
     /// Where both rows were measured.
@@ -209,9 +211,9 @@ impl Order {
             }
         };
         Checked {
+            about: self.subject.to_owned(),
             order: format!(
-                "{}: {} {} {}",
-                self.subject,
+                "{} {} {}",
                 name(self.left),
                 self.relation.words(),
                 name(self.right)
@@ -234,7 +236,9 @@ impl Order {
 
 fn name(key: Key) -> String {
     match (key.family, key.parameter) {
-        (Family::Spawn, Some(mb)) => format!("{} from {mb} MB", key.mechanism),
+        (Family::Spawn, Some(mb)) => {
+            format!("{} from {} MB", key.mechanism, quantity::whole(mb as u64))
+        }
         _ => key.mechanism.to_owned(),
     }
 }

@@ -1,11 +1,13 @@
 //! What a reader must know of a run before its numbers, and how it was measured.
 
 use rungs_primitives::plan::{Counts, Purpose};
+use rungs_primitives::programs::claims::Claim;
 use rungs_primitives::row::{Family, Outcome};
 
 use super::findings::{Figures, Findings};
 use super::key::placement_name;
 use super::ladder_picture::HOW_TO_ADD_SERVERS;
+use super::orders::Verdict;
 use crate::primitives::record::{ROWS_FILE, Record, Run};
 use crate::quantity::{fine_percent, whole};
 use crate::render::words::{self as sweep_words, Entry};
@@ -75,9 +77,8 @@ fn unsteady(findings: &Findings) -> Option<String> {
     let mut rows: Vec<&Figures> = findings.unsteady().collect();
     rows.sort_by(|a, b| spread(b).total_cmp(&spread(a)));
     let named = rows.iter().take(NAMED).map(|row| {
-        let at = row
-            .parameter
-            .map_or(String::new(), |at| format!(" at {}", whole(at as u64)));
+        let at = row.key().at_words();
+        let at = at.map_or(String::new(), |at| format!(" at {at}"));
         format!(
             "{}{at}, {}, {}",
             row.mechanism,
@@ -119,8 +120,11 @@ pub(super) fn key_figures(findings: &Findings) -> Vec<Entry> {
         .filter(|row| row.value.is_some())
         .count();
     let absent = findings.rows.len() - measured;
-    let checked = findings.orders.len();
-    let broken = findings.broken_orders().count();
+    let holding = findings
+        .orders
+        .iter()
+        .filter(|order| order.verdict == Verdict::Holds)
+        .count();
     let mut spreads: Vec<f64> = findings
         .rows
         .iter()
@@ -133,7 +137,7 @@ pub(super) fn key_figures(findings: &Findings) -> Vec<Entry> {
         ("rows absent, each with its reason", whole(absent as u64)),
         (
             "orders that hold",
-            format!("{} of {checked}", checked - broken),
+            format!("{holding} of {}", findings.orders.len()),
         ),
     ];
     entries.extend(middle.map(|middle| ("typical spread of a row", fine_percent(middle))));
@@ -181,6 +185,22 @@ pub(super) fn method(run: &Run) -> Vec<String> {
         );
     }
     paragraphs
+}
+
+/// Title of the claims.
+pub(super) const CLAIMS: &str = "Claims about system(3), tried";
+
+/// What was found of the article's claims.
+pub(super) fn claims(claims: &[Claim]) -> Vec<Entry> {
+    let entry = |claim: &Claim| {
+        let verdict = if claim.holds {
+            "so it is"
+        } else {
+            "not so here"
+        };
+        (claim.said.clone(), format!("{verdict}: {}", claim.found))
+    };
+    claims.iter().map(entry).collect()
 }
 
 /// The machine, the limits that bound rows, the program.

@@ -41,9 +41,6 @@ pub(super) fn all(record: &Record, findings: &Findings) -> Vec<Section> {
         Family::Wakeups => round_trips::wakeups(rows),
     };
     sections.extend(record.run.families.iter().map(|&family| of_family(family)));
-    if !record.claims.is_empty() {
-        sections.push(others::claims(&record.claims));
-    }
     if !findings.orders.is_empty() {
         sections.push(others::orders(&findings.orders));
     }
@@ -166,9 +163,9 @@ fn documented(system: System, rows: Vec<Vec<String>>) -> Group {
     }
 }
 
-/// A document's value, or nothing.
+/// A document's value to its own digits, or nothing.
 fn reference(value: Option<f64>) -> String {
-    value.map_or_else(|| NOTHING.to_owned(), significant)
+    value.map_or_else(|| NOTHING.to_owned(), |value| value.to_string())
 }
 
 fn number_head(text: String) -> Head {

@@ -1,6 +1,5 @@
 //! The ladder, the ways to start a program, claims and orders; and every row, one by one.
 
-use rungs_primitives::programs::claims::Claim;
 use rungs_primitives::row::{Each, Family, Outcome, Row, Unit, Value};
 
 use super::{MARKS, Notes, Section, cell, key_at, placed, spread, waits};
@@ -68,8 +67,8 @@ fn step_cells(step: &Step, counted: bool) -> Vec<String> {
     let mut cells = vec![step.label.clone(), step.operation.name().to_owned()];
     cells.extend(costs.map(time));
     if counted {
-        let count = |cost: Option<Cost>| cost.and_then(|cost| cost.in_request);
-        cells.extend(costs.map(|cost| count(cost).map_or(NOTHING.to_owned(), significant)));
+        let count = |cost: Option<Cost>| cost.and_then(Cost::bought);
+        cells.extend(costs.map(|cost| count(cost).unwrap_or(NOTHING.to_owned())));
     }
     cells
 }
@@ -149,27 +148,6 @@ pub(super) fn programs(rows: Rows) -> Section {
     }
 }
 
-/// What was found of what the article says.
-pub(super) fn claims(claims: &[Claim]) -> Section {
-    let line = |claim: &Claim| {
-        let verdict = if claim.holds {
-            "so it is"
-        } else {
-            "not so here"
-        };
-        vec![claim.said.clone(), verdict.to_owned(), claim.found.clone()]
-    };
-    Section {
-        table: of_text(
-            "Claims about system(3)",
-            "What the article says of system(3), tried on this machine.",
-            ["claim", "verdict", "found"],
-            claims.iter().map(line).collect(),
-        ),
-        notes: Vec::new(),
-    }
-}
-
 /// The orders, checked.
 pub(super) fn orders(orders: &[Checked]) -> Section {
     let line = |checked: &Checked| {
@@ -179,39 +157,28 @@ pub(super) fn orders(orders: &[Checked]) -> Section {
             Verdict::NotChecked => "not checked",
         };
         vec![
-            format!("{}, {}", checked.order, placement_name(checked.placement)),
+            checked.order.clone(),
+            placement_name(checked.placement).to_owned(),
             verdict.to_owned(),
             checked.found.clone(),
         ]
     };
+    let groups = orders
+        .chunk_by(|a, b| a.about == b.about)
+        .map(|group| Group {
+            heading: group[0].about.clone(),
+            name: group[0].about.clone(),
+            rows: group.iter().map(line).collect(),
+        });
     Section {
-        table: of_text(
-            "Orders that should hold",
-            "Between rows of any sound Linux. One that does not is a warning: of this machine, or of this measurement.",
-            ["order", "verdict", "found"],
-            orders.iter().map(line).collect(),
-        ),
+        table: Table {
+            title: "Orders that should hold",
+            caption: "Between rows of any sound Linux. One that does not is a warning: of this machine, or of this measurement.".into(),
+            grouped_by: Head::text("about"),
+            columns: ["order", "placement", "verdict", "found"].map(Head::text).into(),
+            groups: groups.collect(),
+        },
         notes: Vec::new(),
-    }
-}
-
-/// A table of text, in one group.
-fn of_text(
-    title: &'static str,
-    caption: &'static str,
-    heads: [&'static str; 3],
-    rows: Vec<Vec<String>>,
-) -> Table {
-    Table {
-        title,
-        caption: caption.into(),
-        grouped_by: Head::text(""),
-        columns: heads.map(Head::text).into(),
-        groups: vec![Group {
-            heading: String::new(),
-            name: String::new(),
-            rows,
-        }],
     }
 }
 
@@ -244,9 +211,14 @@ pub(in crate::primitives::report) fn every_row(rows: Rows, families: &[Family]) 
 }
 
 fn one_by_one(row: &Row) -> Vec<String> {
+    let crowded = if row.oversubscribed {
+        ", oversubscribed"
+    } else {
+        ""
+    };
     let mut cells = vec![
         row.mechanism.clone(),
-        at(row),
+        format!("{}{crowded}", Key::of(row).at_words().unwrap_or_default()),
         placement_name(row.placement).to_owned(),
     ];
     match &row.outcome {
@@ -280,24 +252,6 @@ fn figures(value: &Value) -> [String; 6] {
         each(|each| each.p99_us),
         format!("{} × {}", value.repetitions.len(), whole(value.operations)),
     ]
-}
-
-/// What its family's tables go through, with what is more than the machine has.
-fn at(row: &Row) -> String {
-    let crowded = if row.oversubscribed {
-        ", oversubscribed"
-    } else {
-        ""
-    };
-    match (row.family, Key::of(row).parameter) {
-        (Family::Bandwidth, Some(bytes)) => format!("{} bytes", whole(bytes as u64)),
-        (Family::Threads, Some(1)) => "1 thread".to_owned(),
-        (Family::Processes, Some(1)) => "1 process".to_owned(),
-        (Family::Threads, Some(workers)) => format!("{workers} threads{crowded}"),
-        (Family::Processes, Some(workers)) => format!("{workers} processes{crowded}"),
-        (Family::Spawn, Some(mb)) => format!("{} MB", whole(mb as u64)),
-        _ => String::new(),
-    }
 }
 
 fn family_name(family: Family) -> &'static str {
