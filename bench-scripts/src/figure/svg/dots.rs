@@ -61,11 +61,7 @@ fn column_widths(plot: &Dots) -> Vec<i32> {
         let figures = figures.map(|figure| text_width(figure, LABEL_SIZE));
         figures.chain([text_width(head, TICK_SIZE)]).max()
     };
-    plot.columns
-        .iter()
-        .enumerate()
-        .filter_map(column)
-        .collect()
+    plot.columns.iter().enumerate().filter_map(column).collect()
 }
 
 fn draw_legend(canvas: &Canvas, plot: &Dots, frame: Frame) {

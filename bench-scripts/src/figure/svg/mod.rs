@@ -37,7 +37,11 @@ pub fn draw(figure: &Figure) -> String {
         let line = canvas::fit(&figure.subtitle, 14, WIDTH - 2 * MARGIN);
         canvas.text(&line, (MARGIN, SUBTITLE_BASELINE), small);
 
-        for (panel, frame) in figure.panels.iter().zip(panel_frames(figure.panels.len(), panels_bottom)) {
+        for (panel, frame) in figure
+            .panels
+            .iter()
+            .zip(panel_frames(figure.panels.len(), panels_bottom))
+        {
             draw_panel(&canvas, panel, frame);
         }
         for (line, note) in figure.notes.iter().enumerate() {
