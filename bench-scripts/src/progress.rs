@@ -85,6 +85,14 @@ impl Progress {
         }
     }
 
+    /// Prints something beside the bar.
+    pub fn aside<R>(&self, print: impl FnOnce() -> R) -> R {
+        match &self.bar {
+            Some(bar) => bar.suspend(print),
+            None => print(),
+        }
+    }
+
     /// Removes the bar.
     pub fn finish(self) {
         if let Some(bar) = &self.bar {

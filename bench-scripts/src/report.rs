@@ -17,7 +17,7 @@ use crate::findings::Findings;
 use crate::record::trace::Trace;
 use crate::record::{Attempt, Cell, PacedCell, Planned, Run, SCHEMA_VERSION};
 use crate::render::{self, Exporter, Report};
-use crate::store;
+use crate::{primitives, store};
 
 pub use crate::render::{terminal_sentences, terminal_table};
 
@@ -91,20 +91,31 @@ fn write(
 ) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::with_capacity(exporters.len());
     for exporter in exporters {
-        let path = out.join(exporter.file_name());
+        let name = exporter.file_name();
         let content = exporter
             .export(report)
-            .with_context(|| format!("cannot make {}", path.display()))?;
-        store::write_whole(&path, &content).with_context(|| {
-            format!(
-                "cannot write {}: is it yours, and is there room? What was measured is kept: render it with `rungs report {}`",
-                path.display(),
-                dir.display()
-            )
-        })?;
-        files.push(path);
+            .with_context(|| format!("cannot make {}", out.join(&name).display()))?;
+        files.push(write_file(dir, out, &name, &content)?);
     }
     Ok(files)
+}
+
+/// Writes one of the files that follow from the run in `dir` into `out`. Its path.
+pub(crate) fn write_file(
+    dir: &Path,
+    out: &Path,
+    name: &str,
+    content: &[u8],
+) -> anyhow::Result<PathBuf> {
+    let path = out.join(name);
+    store::write_whole(&path, content).with_context(|| {
+        format!(
+            "cannot write {}: is it yours, and is there room? What was measured is kept: render it with `rungs report {}`",
+            path.display(),
+            dir.display()
+        )
+    })?;
+    Ok(path)
 }
 
 /// A run as it was recorded.
@@ -144,6 +155,12 @@ pub enum ReadError {
         /// Its layout.
         found: u32,
     },
+    /// It holds a run of another kind.
+    #[error(
+        "{} holds a run of `rungs primitives`, not a sweep: give the directory that `rungs sweep` wrote",
+        .0.display()
+    )]
+    NoSweep(PathBuf),
     /// A file is not what it must be.
     #[error("{}:{line}: {problem}. The file was changed or damaged: {remedy}", path.display())]
     Line {
@@ -166,6 +183,9 @@ pub enum ReadError {
 ///
 /// When a file is missing, of another layout, or damaged.
 pub fn read(dir: &Path) -> Result<Record, ReadError> {
+    if primitives::record::is_in(dir) {
+        return Err(ReadError::NoSweep(dir.to_owned()));
+    }
     let run: Run = read_run(&dir.join(RUN_FILE))?;
     let mut torn = Vec::new();
     let cells = read_attempts(dir, CELLS_FILE, "cell", &run, &mut torn)?;

@@ -16,7 +16,7 @@ use crate::report::{self, CELLS_FILE, RATES_FILE, RUN_FILE, Record, TRACES_FILE}
 use folder::{LOGS, unwritable, write_line};
 
 pub(crate) use folder::{Folder, RESULTS};
-pub use folder::{StoreError, new_dir, write_whole};
+pub use folder::{StoreError, new_dir, write_json, write_whole};
 
 /// Name of the link to the sweep that began last.
 pub(crate) const LATEST: &str = "latest";

@@ -13,6 +13,7 @@ use crate::handoffs;
 use crate::locks::{self, Scope};
 use crate::programs;
 use crate::row::{Family, Placement};
+use crate::run::RunError;
 use crate::trial::ChildCommand;
 use crate::wire::{Body, Pattern};
 
@@ -101,6 +102,21 @@ impl Plan {
             patience: Duration::from_secs(1800),
             ..self
         }
+    }
+
+    /// Whether it can be run.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError`].
+    pub fn check(&self) -> Result<(), RunError> {
+        if cfg!(debug_assertions) && self.purpose == Purpose::Measure {
+            return Err(RunError::DebugBuild);
+        }
+        if self.cpus.is_empty() {
+            return Err(RunError::NoCpu);
+        }
+        Ok(())
     }
 
     /// Whether the run is to end.

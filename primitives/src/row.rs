@@ -130,6 +130,18 @@ pub enum Unit {
     Seconds,
 }
 
+impl Unit {
+    /// As tables print it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Micros => "µs",
+            Self::MegabytesPerSecond => "MB/s",
+            Self::Seconds => "s",
+        }
+    }
+}
+
 /// Repetitions and what they say.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Value {

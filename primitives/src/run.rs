@@ -2,7 +2,7 @@
 
 use crate::cell::{Cell, MESSAGES, lost};
 use crate::failure::Failure;
-use crate::plan::{Counts, Plan, Purpose};
+use crate::plan::{Counts, Plan};
 use crate::row::{Each, Family, Outcome, Row, Value, median};
 use crate::trial::{Measured, NoResult, Trial};
 
@@ -13,6 +13,8 @@ pub enum Event<'a> {
     Planned(usize),
     /// A group begins.
     Group {
+        /// What they are about.
+        family: Family,
         /// Its cells' names.
         mechanisms: Vec<&'a str>,
     },
@@ -39,17 +41,13 @@ pub enum RunError {
 ///
 /// [`RunError`]. What goes wrong in a row is in the row.
 pub fn run(plan: &Plan, sink: &mut dyn FnMut(Event<'_>)) -> Result<usize, RunError> {
-    if cfg!(debug_assertions) && plan.purpose == Purpose::Measure {
-        return Err(RunError::DebugBuild);
-    }
-    if plan.cpus.is_empty() {
-        return Err(RunError::NoCpu);
-    }
+    plan.check()?;
     let groups = plan.groups();
     sink(Event::Planned(groups.iter().map(Vec::len).sum()));
     let mut failed = 0;
     for group in &groups {
         sink(Event::Group {
+            family: group[0].family,
             mechanisms: group.iter().map(Cell::mechanism).collect(),
         });
         let rows = measure(plan, group);

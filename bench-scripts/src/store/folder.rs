@@ -126,10 +126,7 @@ impl Folder {
     ///
     /// [`StoreError`].
     pub(crate) fn write(&self, file: &str, value: &impl Serialize) -> Result<(), StoreError> {
-        let path = self.dir.join(file);
-        line(serde_json::to_vec_pretty(value))
-            .and_then(|json| write_whole(&path, &json))
-            .map_err(|error| unwritable(&path, error))
+        write_json(&self.dir.join(file), value)
     }
 
     /// Appends a record to the log, and has it on disk when it returns: a crash later on does not lose it.
@@ -213,6 +210,17 @@ pub fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
     write().inspect_err(|_| {
         let _ = fs::remove_file(&part);
     })
+}
+
+/// Writes a file that is one JSON value.
+///
+/// # Errors
+///
+/// [`StoreError`].
+pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), StoreError> {
+    line(serde_json::to_vec_pretty(value))
+        .and_then(|json| write_whole(path, &json))
+        .map_err(|error| unwritable(path, error))
 }
 
 /// JSON as the content of a file, or of a line of one.

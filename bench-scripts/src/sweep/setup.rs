@@ -79,7 +79,7 @@ pub(super) fn prepare_again(run: &Run, dir: &Path, interrupt: &Interrupt) -> any
         precision: run.precision,
         command_line: run.command_line.clone(),
     })?;
-    prospect.warn();
+    preflight::warn(&prospect.findings);
     let mut setup = prospect.settle(interrupt)?;
     resume::refuse_changes(run, &setup.run, dir)?;
     setup.run = run.clone();
@@ -128,14 +128,8 @@ impl Prospect {
         })
     }
 
-    /// Says what about this machine is not as it should be.
-    fn warn(&self) {
-        let not_good = |finding: &&Advice| finding.level != AdviceLevel::Good;
-        self.findings.iter().filter(not_good).for_each(warn);
-    }
-
     fn announce(&self, dir: &Path) {
-        self.warn();
+        preflight::warn(&self.findings);
         let matrix = &self.options.matrix;
         if let Some(sentence) = plan::rounding(matrix, self.wrk.describe().threads) {
             note(sentence);
@@ -221,13 +215,6 @@ fn load_threads(matrix: &Matrix, cpu_plan: &CpuPlan) -> u32 {
 fn new_seed() -> u64 {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
     since_1970.map_or(0, |time| u64::from(time.subsec_nanos()))
-}
-
-fn warn(finding: &Advice) {
-    note(format_args!(
-        "{}: {} → {}",
-        finding.subject, finding.found, finding.advice
-    ));
 }
 
 fn launches(matrix: &Matrix, cpu_plan: &CpuPlan) -> anyhow::Result<Vec<Launch>> {
@@ -353,6 +340,6 @@ fn warn_of_debug_builds(entrants: &[EntrantBinary], findings: &mut Vec<Advice>) 
         ),
         advice: "build with `cargo build --release --workspace`".into(),
     };
-    warn(&advice);
+    preflight::warn(std::slice::from_ref(&advice));
     findings.push(advice);
 }

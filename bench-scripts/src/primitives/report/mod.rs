@@ -15,6 +15,7 @@ pub mod orders;
 mod pictures;
 pub mod reference;
 mod tables;
+mod terminal;
 mod words;
 
 use anyhow::Context;
@@ -23,6 +24,8 @@ use super::record::Record;
 use crate::figure::png::Rasteriser;
 use crate::figure::{Figure, svg};
 use findings::Findings;
+
+pub use terminal::{name, outcome, terminal_table};
 
 /// What [`render`] made.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! The ladder, the ways to start a program, claims and orders; and every row, one by one.
 
-use rungs_primitives::row::{Each, Family, Outcome, Row, Unit, Value};
+use rungs_primitives::row::{Each, Family, Outcome, Row, Value};
 
 use super::{MARKS, Notes, Section, cell, key_at, placed, spread, waits};
 use crate::primitives::record::Servers;
@@ -185,8 +185,8 @@ pub(super) fn orders(orders: &[Checked]) -> Section {
 /// Every row as measured, by family.
 pub(in crate::primitives::report) fn every_row(rows: Rows, families: &[Family]) -> Table {
     let group = |&family: &Family| Group {
-        heading: family_name(family).to_owned(),
-        name: family_name(family).to_owned(),
+        heading: family.name().to_owned(),
+        name: family.name().to_owned(),
         rows: rows.of(family).map(one_by_one).collect(),
     };
     Table {
@@ -235,11 +235,7 @@ fn one_by_one(row: &Row) -> Vec<String> {
 }
 
 fn figures(value: &Value) -> [String; 6] {
-    let unit = match value.unit {
-        Unit::Micros => "µs",
-        Unit::MegabytesPerSecond => "MB/s",
-        Unit::Seconds => "s",
-    };
+    let unit = value.unit.name();
     let each = |of: fn(&Each) -> f64| {
         let each = value.each.as_ref();
         each.map_or(NOTHING.to_owned(), |each| significant(of(each)))
@@ -252,16 +248,4 @@ fn figures(value: &Value) -> [String; 6] {
         each(|each| each.p99_us),
         format!("{} × {}", value.repetitions.len(), whole(value.operations)),
     ]
-}
-
-fn family_name(family: Family) -> &'static str {
-    match family {
-        Family::Latency => "latency",
-        Family::Bandwidth => "bandwidth",
-        Family::Threads => "threads",
-        Family::Processes => "processes",
-        Family::Messages => "messages",
-        Family::Spawn => "spawn",
-        Family::Wakeups => "wakeups",
-    }
 }
