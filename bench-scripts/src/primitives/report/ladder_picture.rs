@@ -78,7 +78,7 @@ fn notes(servers: Option<&Servers>) -> Vec<String> {
         return vec![format!("{HOW_TO_ADD_SERVERS}.")];
     };
     vec![format!(
-        "A round trip is two hand-offs. In a request: how many cost as much CPU time as one request, on one CPU. Servers: the sweep {}, {}.",
+        "A round trip is two hand-offs. In a request: how many take as long as its CPU time, on the same CPU where they can. Servers: the sweep {}, {}.",
         servers.sweep, servers.measured_at
     )]
 }

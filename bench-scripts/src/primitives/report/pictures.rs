@@ -10,7 +10,7 @@ use crate::figure::pictures::unbroken;
 use crate::figure::scale::Scale;
 use crate::figure::{Axis, Curves, Figure, Panel, Plot, PlotPoint, Series, Tick};
 use crate::primitives::record::Record;
-use crate::quantity::{Quantity, bytes, without_idle_zeros};
+use crate::quantity::{Quantity, bytes, micros, significant, without_idle_zeros};
 
 /// What a pair of figures is about, and how it is drawn.
 struct Subject {
@@ -21,12 +21,8 @@ struct Subject {
     how: &'static str,
     /// What the horizontal axis counts, and how its values are written.
     x: (&'static str, fn(f64) -> String),
-    /// What the vertical axis counts.
-    y: &'static str,
-    /// How its values are written.
-    quantity: Quantity,
-    /// That quantity's unit in one of the rows' unit.
-    units: f64,
+    /// What the vertical axis counts, and how its values are written.
+    y: (&'static str, fn(f64) -> String),
 }
 
 const SUBJECTS: [Subject; 3] = [
@@ -44,9 +40,7 @@ const SUBJECTS: [Subject; 3] = [
         ],
         how: "one way between two processes",
         x: ("bytes in a message, logarithmic scale", bytes),
-        y: "MB/s (10⁶ bytes), logarithmic scale",
-        quantity: Quantity::Count,
-        units: 1.0,
+        y: ("MB/s (10⁶ bytes), logarithmic scale", significant),
     },
     Subject {
         family: Family::Threads,
@@ -62,9 +56,9 @@ const SUBJECTS: [Subject; 3] = [
         ],
         how: "each thread adds 1 under the lock, 1,000,000 times",
         x: ("threads", |threads| threads.to_string()),
-        y: "time until all have finished, logarithmic scale",
-        quantity: Quantity::Micros,
-        units: 1e6,
+        y: ("time until all have finished, logarithmic scale", |s| {
+            micros(s * 1e6)
+        }),
     },
     Subject {
         family: Family::Processes,
@@ -80,9 +74,9 @@ const SUBJECTS: [Subject; 3] = [
         ],
         how: "each process adds 1 under the lock, 1,000,000 times",
         x: ("processes", |processes| processes.to_string()),
-        y: "time until all have finished, logarithmic scale",
-        quantity: Quantity::Micros,
-        units: 1e6,
+        y: ("time until all have finished, logarithmic scale", |s| {
+            micros(s * 1e6)
+        }),
     },
 ];
 
@@ -130,10 +124,10 @@ impl Subject {
         let point = |parameter: usize| {
             let key = Key::new(self.family, mechanism).at(parameter);
             let value = rows.value(key, placement)?;
-            let (low, high) = self.range(value);
+            let (low, high) = range(value);
             Some(PlotPoint {
                 x: parameter as f64,
-                y: value.median * self.units,
+                y: value.median,
                 low,
                 high,
                 pale: false,
@@ -145,12 +139,6 @@ impl Subject {
             stretches: unbroken(parameters.map(point)),
             invalid: Vec::new(),
         }
-    }
-
-    /// The smallest and the largest repetition.
-    fn range(&self, value: &Value) -> (f64, f64) {
-        let largest = value.repetitions.iter().copied().fold(0.0, f64::max);
-        (value.min * self.units, largest * self.units)
     }
 
     fn x_axis(&self, rows: Rows) -> Axis {
@@ -176,20 +164,27 @@ impl Subject {
             .map(|row| (Key::of(row), row.placement));
         let values = keys.filter_map(|(key, placement)| rows.value(key, placement));
         let scale = Scale::log_around(values.flat_map(|value| {
-            let (low, high) = self.range(value);
+            let (low, high) = range(value);
             [low, high]
         }));
+        let (title, write) = self.y;
         let ticks = scale.round_ticks().into_iter().map(|value| Tick {
             value,
-            label: without_idle_zeros(&self.quantity.write(value)),
+            label: without_idle_zeros(&write(value)),
         });
         Axis {
-            title: self.y.to_owned(),
-            quantity: self.quantity,
+            title: title.to_owned(),
+            quantity: Quantity::Count,
             scale,
             ticks: ticks.collect(),
         }
     }
+}
+
+/// The smallest and the largest repetition.
+fn range(value: &Value) -> (f64, f64) {
+    let largest = value.repetitions.iter().copied().fold(0.0, f64::max);
+    (value.min, largest)
 }
 
 /// A mechanism looks the same in every figure.
