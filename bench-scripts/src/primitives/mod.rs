@@ -84,6 +84,10 @@ pub fn run(options: Options, interrupt: &Interrupt) -> anyhow::Result<Outcome> {
     folder.write(RUN_FILE, &run)?;
     let failed = recorder::measure(&plan, &run, &mut folder)?;
     let interrupted = interrupt.is_raised();
+    if interrupted && !folder.is_kept() {
+        note("interrupted before a row was measured: nothing was kept");
+        return Ok(Outcome::Interrupted);
+    }
     if interrupted {
         note(format_args!(
             "interrupted: the rows measured so far are kept; render them again with: rungs report {}",
