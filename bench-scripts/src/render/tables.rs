@@ -356,7 +356,7 @@ pub(super) fn interval(interval: Option<Interval>, write: fn(f64) -> String) -> 
     )
 }
 
-pub(super) fn hundredths(value: f64) -> String {
+pub(crate) fn hundredths(value: f64) -> String {
     format!("{value:.2}")
 }
 

@@ -352,16 +352,7 @@ pub(super) fn definitions(run: &Run) -> Vec<Entry> {
 
 /// The command that measures the same cells in the same order again.
 pub(super) fn reproduction(run: &Run) -> String {
-    let mut words = Vec::new();
-    let mut given = run.command_line.iter();
-    while let Some(word) = given.next() {
-        // A run's directory is written once: the repetition gets its own.
-        if word == "--out" {
-            given.next();
-        } else if !word.starts_with("--out=") {
-            words.push(word.clone());
-        }
-    }
+    let mut words = again(&run.command_line);
     let seeded = words
         .iter()
         .any(|w| w == "--seed" || w.starts_with("--seed="));
@@ -369,12 +360,26 @@ pub(super) fn reproduction(run: &Run) -> String {
         words.push("--seed".to_owned());
         words.push(run.seed.to_string());
     }
-    name_only(&mut words);
     shell_line(&words)
 }
 
+/// A command line without what only its first time had: the program's folder, and the run's directory, which is written once.
+pub(crate) fn again(command_line: &[String]) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut given = command_line.iter();
+    while let Some(word) = given.next() {
+        if word == "--out" {
+            given.next();
+        } else if !word.starts_with("--out=") {
+            words.push(word.clone());
+        }
+    }
+    name_only(&mut words);
+    words
+}
+
 /// Cuts the folder off the program: where somebody keeps our programs concerns no reader, and its hash says which it was.
-pub(crate) fn name_only(command: &mut [String]) {
+fn name_only(command: &mut [String]) {
     if let Some(program) = command.first_mut()
         && let Some((_, name)) = program.rsplit_once('/')
     {

@@ -1,6 +1,6 @@
 //! Points on a line for each subject, with columns of figures on the right.
 
-use super::canvas::{Anchor, Canvas, Frame, Ink, Text, text_width};
+use super::canvas::{Anchor, Canvas, Frame, Ink, Pixel, Text, text_width};
 use crate::figure::{DotRow, Dots};
 
 const LABEL_SIZE: i32 = 13;
@@ -20,9 +20,10 @@ pub(super) fn height(plot: &Dots) -> i32 {
 pub(super) fn draw(canvas: &Canvas, plot: &Dots, frame: Frame) {
     draw_legend(canvas, plot, frame);
     let widths = column_widths(plot);
-    let labels = plot.rows.iter().map(label_width);
+    let labels = widest(plot, |row| text_width(&row.label, LABEL_SIZE));
+    let details = widest(plot, |row| text_width(&row.detail, TICK_SIZE));
     let inner = Frame {
-        left: frame.left + labels.max().unwrap_or(0) + GAP,
+        left: frame.left + labels + GAP + details + GAP,
         top: frame.top + HEADER,
         right: frame.right - widths.iter().map(|width| width + GAP).sum::<i32>(),
         bottom: frame.top + HEADER + ROW_HEIGHT * plot.rows.len() as i32,
@@ -41,7 +42,7 @@ pub(super) fn draw(canvas: &Canvas, plot: &Dots, frame: Frame) {
     }
     for (position, row) in plot.rows.iter().enumerate() {
         let middle = inner.bottom - ROW_HEIGHT * position as i32 - ROW_HEIGHT / 2;
-        draw_labels(canvas, row, inner.left - GAP, middle);
+        draw_labels(canvas, row, (frame.left + labels, middle));
         draw_dots(canvas, plot, row, inner, middle);
         for (figure, &right) in row.figures.iter().zip(&ends) {
             let text = Text::new(LABEL_SIZE).anchor(Anchor::Right);
@@ -50,8 +51,8 @@ pub(super) fn draw(canvas: &Canvas, plot: &Dots, frame: Frame) {
     }
 }
 
-fn label_width(row: &DotRow) -> i32 {
-    text_width(&row.label, LABEL_SIZE) + GAP / 2 + text_width(&row.detail, TICK_SIZE)
+fn widest(plot: &Dots, width: fn(&DotRow) -> i32) -> i32 {
+    plot.rows.iter().map(width).max().unwrap_or(0)
 }
 
 /// As wide as its widest figure, its head included.
@@ -86,13 +87,12 @@ fn draw_axis(canvas: &Canvas, plot: &Dots, inner: Frame) {
     canvas.text(&plot.axis.title, (middle, inner.bottom + 36), text);
 }
 
-/// The subject, and faint behind it what was measured.
-fn draw_labels(canvas: &Canvas, row: &DotRow, right: i32, middle: i32) {
-    let faint = Text::new(TICK_SIZE).ink(Ink::Faint).anchor(Anchor::Right);
-    canvas.text(&row.detail, (right, middle), faint);
-    let right = right - text_width(&row.detail, TICK_SIZE) - GAP / 2;
+/// The subject, set to the right, and behind it what was measured.
+fn draw_labels(canvas: &Canvas, row: &DotRow, (middle_x, middle): Pixel) {
     let strong = Text::new(LABEL_SIZE).anchor(Anchor::Right);
-    canvas.text(&row.label, (right, middle), strong);
+    canvas.text(&row.label, (middle_x, middle), strong);
+    let faint = Text::new(TICK_SIZE).ink(Ink::Faint);
+    canvas.text(&row.detail, (middle_x + GAP, middle), faint);
 }
 
 fn draw_dots(canvas: &Canvas, plot: &Dots, row: &DotRow, inner: Frame, middle: i32) {

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::key::{Key, Rows, absence, is_unsteady};
 use super::ladder::{self, Ladder};
+use super::lead;
 use super::orders::{self, Checked, Verdict};
 use super::reference::{self, System};
-use super::lead;
 use crate::primitives::record::Record;
 use crate::record::SCHEMA_VERSION;
 
@@ -105,7 +105,19 @@ fn figures(row: &Row) -> Figures {
             Outcome::Absent(_) | Outcome::Failed(_) => None,
         },
         absent: absence(row),
-        documents: reference::systems(row.family).filter_map(of_document).collect(),
+        documents: reference::systems(row.family)
+            .filter_map(of_document)
+            .collect(),
+    }
+}
+
+impl Figures {
+    pub(super) fn key(&self) -> Key<'_> {
+        Key {
+            family: self.family,
+            mechanism: &self.mechanism,
+            parameter: self.parameter,
+        }
     }
 }
 

@@ -3,6 +3,8 @@
 use rungs_primitives::handoffs::{self, Threads};
 use rungs_primitives::row::{Family, Outcome, Placement, Row, Value};
 
+use crate::quantity::whole;
+
 /// What a row is about, its placement aside.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Key<'a> {
@@ -39,6 +41,21 @@ impl<'a> Key<'a> {
                 Family::Latency | Family::Messages | Family::Wakeups => None,
             },
         }
+    }
+
+    /// `1,024 bytes`, `5 threads`; none where its tables go through nothing.
+    pub(super) fn at_words(self) -> Option<String> {
+        let unit = match (self.family, self.parameter?) {
+            (Family::Threads, 1) => "thread",
+            (Family::Threads, _) => "threads",
+            (Family::Processes, 1) => "process",
+            (Family::Processes, _) => "processes",
+            (Family::Spawn, _) => "MB",
+            (Family::Bandwidth | Family::Latency | Family::Messages | Family::Wakeups, _) => {
+                "bytes"
+            }
+        };
+        Some(format!("{} {unit}", whole(self.parameter? as u64)))
     }
 
     /// Whether it is the same on one CPU as on two, and so measured on one: one worker, tasks of one thread.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::key::{Key, Rows};
 use crate::primitives::record::{ServerCost, Servers};
+use crate::quantity::whole;
 
 /// What is counted once.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
@@ -69,26 +70,90 @@ const fn started(program: &'static str, rss_mb: usize) -> Key<'static> {
 /// Each teaches something that its neighbours do not: a shared cache line, a lock, contention for it, entering the kernel,
 /// waking within a runtime, waking another thread, crossing to another process, the network stack, a library, a program.
 const RUNGS: &[Rung] = &[
-    rung("AtomicU64, alone", Operation::Addition, threads("AtomicU64", 1)),
-    rung("std Mutex, alone", Operation::Addition, threads("std Mutex", 1)),
-    rung("std Mutex, two threads", Operation::Addition, threads("std Mutex", 2)),
-    rung("futex wake of nobody", Operation::Call, handed("futex wake, no waiter")),
-    rung("System V semaphore, alone", Operation::Addition, threads("System V semaphore", 1)),
-    rung("task of the same thread", Operation::RoundTrip, handed("task wake-up, same thread")),
-    rung("tokio channel, one runtime", Operation::RoundTrip, handed("tokio channel, one runtime")),
-    rung("spinning ring, two threads", Operation::RoundTrip, handed("SPSC ring, spinning")),
+    rung(
+        "AtomicU64, alone",
+        Operation::Addition,
+        threads("AtomicU64", 1),
+    ),
+    rung(
+        "std Mutex, alone",
+        Operation::Addition,
+        threads("std Mutex", 1),
+    ),
+    rung(
+        "std Mutex, two threads",
+        Operation::Addition,
+        threads("std Mutex", 2),
+    ),
+    rung(
+        "futex wake of nobody",
+        Operation::Call,
+        handed("futex wake, no waiter"),
+    ),
+    rung(
+        "System V semaphore, alone",
+        Operation::Addition,
+        threads("System V semaphore", 1),
+    ),
+    rung(
+        "task of the same thread",
+        Operation::RoundTrip,
+        handed("task wake-up, same thread"),
+    ),
+    rung(
+        "tokio channel, one runtime",
+        Operation::RoundTrip,
+        handed("tokio channel, one runtime"),
+    ),
+    rung(
+        "spinning ring, two threads",
+        Operation::RoundTrip,
+        handed("SPSC ring, spinning"),
+    ),
     rung("futex, two threads", Operation::RoundTrip, handed("futex")),
-    rung("std channel, two threads", Operation::RoundTrip, handed("std channel")),
-    rung("tokio channel, two runtimes", Operation::RoundTrip, handed("tokio channel, two runtimes")),
-    rung("eventfd + epoll, two threads", Operation::RoundTrip, handed("eventfd + epoll")),
-    rung("io_uring MSG_RING, two threads", Operation::RoundTrip, handed("io_uring MSG_RING")),
+    rung(
+        "std channel, two threads",
+        Operation::RoundTrip,
+        handed("std channel"),
+    ),
+    rung(
+        "tokio channel, two runtimes",
+        Operation::RoundTrip,
+        handed("tokio channel, two runtimes"),
+    ),
+    rung(
+        "eventfd + epoll, two threads",
+        Operation::RoundTrip,
+        handed("eventfd + epoll"),
+    ),
+    rung(
+        "io_uring MSG_RING, two threads",
+        Operation::RoundTrip,
+        handed("io_uring MSG_RING"),
+    ),
     rung("pipe, two processes", Operation::RoundTrip, sent("pipe")),
-    rung("Unix stream, two processes", Operation::RoundTrip, sent("Unix stream")),
+    rung(
+        "Unix stream, two processes",
+        Operation::RoundTrip,
+        sent("Unix stream"),
+    ),
     rung("TCP, two processes", Operation::RoundTrip, sent("TCP")),
-    rung("ZeroMQ over TCP, two processes", Operation::RoundTrip, sent("ZeroMQ REQ/REP tcp")),
-    rung("posix_spawn", Operation::Program, started("posix_spawn", 10)),
+    rung(
+        "ZeroMQ over TCP, two processes",
+        Operation::RoundTrip,
+        sent("ZeroMQ REQ/REP tcp"),
+    ),
+    rung(
+        "posix_spawn",
+        Operation::Program,
+        started("posix_spawn", 10),
+    ),
     rung("system(3)", Operation::Program, started("system", 10)),
-    rung("fork + execv, 1 GB parent", Operation::Program, started("fork + execv", 1000)),
+    rung(
+        "fork + execv, 1 GB parent",
+        Operation::Program,
+        started("fork + execv", 1000),
+    ),
 ];
 
 /// The ladder of a run.
@@ -145,7 +210,8 @@ pub(super) fn ladder(rows: Rows, servers: Option<&Servers>) -> Ladder {
             same_cpu: cost(Placement::SameCpu),
             across_cpus: cost(Placement::AcrossCpus),
         };
-        step.costs().next().is_some().then_some(step)
+        let is_measured = step.costs().next().is_some();
+        is_measured.then_some(step)
     };
     let mut steps: Vec<Step> = RUNGS.iter().filter_map(step).collect();
     steps.sort_by(|a, b| a.cheapest_ns().total_cmp(&b.cheapest_ns()));
@@ -159,7 +225,11 @@ pub(super) fn ladder(rows: Rows, servers: Option<&Servers>) -> Ladder {
 /// axum as its users run it: the first entrant of that name.
 fn dearest_rung(servers: &[ServerCost]) -> Option<&ServerCost> {
     let exact = servers.iter().find(|server| server.label == "axum");
-    exact.or_else(|| servers.iter().find(|server| server.label.starts_with("axum")))
+    exact.or_else(|| {
+        servers
+            .iter()
+            .find(|server| server.label.starts_with("axum"))
+    })
 }
 
 fn cost(value: &Value, key: Key, request_ns: Option<f64>) -> Option<Cost> {
@@ -176,6 +246,19 @@ fn cost(value: &Value, key: Key, request_ns: Option<f64>) -> Option<Cost> {
         max_ns: largest * ns,
         in_request: request_ns.map(|request| request / (value.median * ns)),
     })
+}
+
+impl Cost {
+    /// How many of it cost as much as the server's request: `57`, `2.4`, `1/66`.
+    #[must_use]
+    pub fn bought(self) -> Option<String> {
+        let count = self.in_request?;
+        Some(match count {
+            _ if count >= 10.0 => whole(count.round() as u64),
+            _ if count >= 0.095 => format!("{count:.1}"),
+            _ => format!("1/{}", whole((1.0 / count).round() as u64)),
+        })
+    }
 }
 
 impl Step {

@@ -52,7 +52,7 @@ impl Relation {
 
 /// One order.
 struct Order {
-    /// What it is about, before the numbers.
+    /// What it is about.
     subject: &'static str,
     left: Key<'static>,
     relation: Relation,
@@ -86,29 +86,54 @@ const fn spawn(program: &'static str, rss_mb: usize) -> Key<'static> {
 }
 
 const ORDERS: &[Order] = &[
-    order("round trip", latency("pipe"), Relation::About, latency("FIFO")),
-    order("round trip", latency("Unix stream"), Relation::AtMost, latency("TCP")),
-    order("one thread", alone("Posix mutex"), Relation::FarBelow, alone("System V semaphore")),
     order(
-        "one thread",
+        "a byte there and back",
+        latency("pipe"),
+        Relation::About,
+        latency("FIFO"),
+    ),
+    order(
+        "a byte there and back",
+        latency("Unix stream"),
+        Relation::AtMost,
+        latency("TCP"),
+    ),
+    order(
+        "a lock that nobody else wants",
+        alone("Posix mutex"),
+        Relation::FarBelow,
+        alone("System V semaphore"),
+    ),
+    order(
+        "a lock that nobody else wants",
         alone("System V semaphore"),
         Relation::AtMost,
         alone("System V semaphore with UNDO"),
     ),
     order(
-        "posix_spawn is flat in the parent's size",
+        "posix_spawn is flat in the parent's memory",
         spawn("posix_spawn", 1000),
         Relation::About,
         spawn("posix_spawn", 10),
     ),
     order(
-        "fork rises with the parent's size",
+        "fork rises with the parent's memory",
         spawn("fork + execv", 10),
         Relation::Below,
         spawn("fork + execv", 1000),
     ),
-    order("the same program", spawn("posix_spawn", 10), Relation::Below, spawn("system", 10)),
-    order("the same program", spawn("posix_spawn", 1000), Relation::Below, spawn("system", 1000)),
+    order(
+        "what a shell adds",
+        spawn("posix_spawn", 10),
+        Relation::Below,
+        spawn("system", 10),
+    ),
+    order(
+        "what a shell adds",
+        spawn("posix_spawn", 1000),
+        Relation::Below,
+        spawn("system", 1000),
+    ),
 ];
 
 /// What came of checking an order.
@@ -126,6 +151,8 @@ pub enum Verdict {
 /// One order, checked.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct Checked {
+    /// What it is about.
+    pub about: String,
     /// What should be, in words.
     pub order: String,
     /// Where both rows were measured.
@@ -138,7 +165,9 @@ pub struct Checked {
 
 /// Checks each order at each placement that its rows have; those of families that were not asked for are left out.
 pub(super) fn check(rows: Rows, families: &[Family]) -> Vec<Checked> {
-    let asked = ORDERS.iter().filter(|order| families.contains(&order.left.family));
+    let asked = ORDERS
+        .iter()
+        .filter(|order| families.contains(&order.left.family));
     asked
         .flat_map(|order| {
             let placements = if order.left.has_one_placement() {
@@ -146,14 +175,19 @@ pub(super) fn check(rows: Rows, families: &[Family]) -> Vec<Checked> {
             } else {
                 &PLACEMENTS[..]
             };
-            placements.iter().map(move |&placement| order.check(rows, placement))
+            placements
+                .iter()
+                .map(move |&placement| order.check(rows, placement))
         })
         .collect()
 }
 
 impl Order {
     fn check(&self, rows: Rows, placement: Placement) -> Checked {
-        let values = (rows.value(self.left, placement), rows.value(self.right, placement));
+        let values = (
+            rows.value(self.left, placement),
+            rows.value(self.right, placement),
+        );
         let (verdict, found) = match values {
             (Some(left), Some(right)) => {
                 let (left, right) = (left.median, right.median);
@@ -165,14 +199,21 @@ impl Order {
                 (verdict, self.numbers(left, right))
             }
             (left, _) => {
-                let missing = if left.is_none() { self.left } else { self.right };
-                (Verdict::NotChecked, format!("{} has no value", name(missing)))
+                let missing = if left.is_none() {
+                    self.left
+                } else {
+                    self.right
+                };
+                (
+                    Verdict::NotChecked,
+                    format!("{} has no value", name(missing)),
+                )
             }
         };
         Checked {
+            about: self.subject.to_owned(),
             order: format!(
-                "{}: {} {} {}",
-                self.subject,
+                "{} {} {}",
                 name(self.left),
                 self.relation.words(),
                 name(self.right)
@@ -195,7 +236,9 @@ impl Order {
 
 fn name(key: Key) -> String {
     match (key.family, key.parameter) {
-        (Family::Spawn, Some(mb)) => format!("{} from {mb} MB", key.mechanism),
+        (Family::Spawn, Some(mb)) => {
+            format!("{} from {} MB", key.mechanism, quantity::whole(mb as u64))
+        }
         _ => key.mechanism.to_owned(),
     }
 }

@@ -63,19 +63,13 @@ const TABLES: &[Table] = &[
         family: Family::Latency,
         system: System::Solaris,
         mechanisms: LATENCY,
-        rows: &[(
-            0,
-            &[324., 584., 260., 121., 1891., 1677., 798., 755., 465.],
-        )],
+        rows: &[(0, &[324., 584., 260., 121., 1891., 1677., 798., 755., 465.])],
     },
     Table {
         family: Family::Latency,
         system: System::DigitalUnix,
         mechanisms: LATENCY,
-        rows: &[(
-            0,
-            &[574., 995., 625., NONE, 1648., 1373., 848., 639., 289.],
-        )],
+        rows: &[(0, &[574., 995., 625., NONE, 1648., 1373., 848., 639., 289.])],
     },
     Table {
         family: Family::Bandwidth,
@@ -215,11 +209,15 @@ pub(super) fn reader_cpu_s(mechanism: &str) -> Option<f64> {
 pub(super) fn keys() -> impl Iterator<Item = Key<'static>> {
     TABLES.iter().flat_map(|table| {
         table.rows.iter().flat_map(|(parameter, values)| {
-            table.mechanisms.iter().zip(*values).map(|(mechanism, _)| Key {
-                family: table.family,
-                mechanism,
-                parameter: Some(*parameter).filter(|parameter| *parameter > 0),
-            })
+            table
+                .mechanisms
+                .iter()
+                .zip(*values)
+                .map(|(mechanism, _)| Key {
+                    family: table.family,
+                    mechanism,
+                    parameter: Some(*parameter).filter(|parameter| *parameter > 0),
+                })
         })
     })
 }

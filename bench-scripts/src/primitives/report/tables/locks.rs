@@ -2,14 +2,21 @@
 
 use rungs_primitives::row::Family;
 
-use super::{MARKS, Notes, OVERSUBSCRIBED, Section, cell, documented, key_at, placed, reference, waits};
+use super::{
+    MARKS, Notes, OVERSUBSCRIBED, Section, cell, documented, key_at, placed, reference, waits,
+};
 use crate::primitives::report::key::{PLACEMENTS, Rows};
 use crate::primitives::report::reference as documents;
 use crate::render::tables::{Group, Head, NOTHING, Table};
 
 /// Tables A.4 and A.5.
 pub(super) fn threads(rows: Rows) -> Section {
-    section(rows, Family::Threads, "Tables A.4 and A.5: a counter that threads share", "threads")
+    section(
+        rows,
+        Family::Threads,
+        "Tables A.4 and A.5: a counter that threads share",
+        "threads",
+    )
 }
 
 /// Tables A.6 and A.7.
@@ -40,7 +47,8 @@ fn section(rows: Rows, family: Family, title: &'static str, workers: &str) -> Se
         })
         .into();
     let theirs = documents::systems(family).map(|system| {
-        let value = |lock: &str, count: usize| documents::value(system, key_at(family, lock, count));
+        let value =
+            |lock: &str, count: usize| documents::value(system, key_at(family, lock, count));
         let has_any = |lock: &&&str| counts.iter().any(|&count| value(lock, count).is_some());
         let line = |lock: &&str| {
             let mut cells = vec![(*lock).to_owned()];
@@ -50,7 +58,9 @@ fn section(rows: Rows, family: Family, title: &'static str, workers: &str) -> Se
         };
         documented(system, locks.iter().filter(has_any).map(line).collect())
     });
-    let of_counts = counts.iter().map(|count| super::number_head(format!("{count}, s")));
+    let of_counts = counts
+        .iter()
+        .map(|count| super::number_head(format!("{count}, s")));
     Section {
         table: Table {
             title,

@@ -62,7 +62,9 @@ fn figures(row: &Row, notes: &mut Notes) -> Vec<String> {
             significant(value.median),
             spread(value),
             significant(value.min),
-            reference(value.reader_cpu_s),
+            value
+                .reader_cpu_s
+                .map_or_else(|| NOTHING.to_owned(), significant),
             large(per_second),
             significant(per_second * MESSAGE_BYTES as f64 / 1e6),
             lost(value),

@@ -41,9 +41,6 @@ pub(super) fn all(record: &Record, findings: &Findings) -> Vec<Section> {
         Family::Wakeups => round_trips::wakeups(rows),
     };
     sections.extend(record.run.families.iter().map(|&family| of_family(family)));
-    if !record.claims.is_empty() {
-        sections.push(others::claims(&record.claims));
-    }
     if !findings.orders.is_empty() {
         sections.push(others::orders(&findings.orders));
     }
@@ -74,23 +71,28 @@ impl Notes {
     /// The remarks, numbered; then in what each of `rows` differs from its neighbours.
     fn finish<'a>(self, rows: impl Iterator<Item = &'a Row>) -> Vec<String> {
         let numbered = self.0.iter().enumerate();
-        let mut notes: Vec<String> =
-            numbered.map(|(i, remark)| format!("[{}] {remark}.", i + 1)).collect();
+        let mut notes: Vec<String> = numbered
+            .map(|(i, remark)| format!("[{}] {remark}.", i + 1))
+            .collect();
         let mut kept: Vec<(&str, Vec<&str>)> = Vec::new();
         for row in rows {
             let Some(note) = row.note.as_deref() else {
                 continue;
             };
-            let place = kept.iter().position(|(known, _)| *known == note).unwrap_or_else(|| {
-                kept.push((note, Vec::new()));
-                kept.len() - 1
-            });
+            let place = kept
+                .iter()
+                .position(|(known, _)| *known == note)
+                .unwrap_or_else(|| {
+                    kept.push((note, Vec::new()));
+                    kept.len() - 1
+                });
             if !kept[place].1.contains(&row.mechanism.as_str()) {
                 kept[place].1.push(&row.mechanism);
             }
         }
         notes.extend(
-            kept.iter().map(|(note, mechanisms)| format!("{}: {note}.", mechanisms.join(", "))),
+            kept.iter()
+                .map(|(note, mechanisms)| format!("{}: {note}.", mechanisms.join(", "))),
         );
         notes
     }
@@ -103,7 +105,11 @@ fn cell(row: Option<&Row>, notes: &mut Notes) -> String {
     };
     match &row.outcome {
         Outcome::Value(value) => {
-            let crowded = if row.oversubscribed { OVERSUBSCRIBED } else { "" };
+            let crowded = if row.oversubscribed {
+                OVERSUBSCRIBED
+            } else {
+                ""
+            };
             format!("{}{crowded} {}", significant(value.median), spread(value))
         }
         Outcome::Absent(_) | Outcome::Failed(_) => absent(row, notes),
@@ -157,9 +163,9 @@ fn documented(system: System, rows: Vec<Vec<String>>) -> Group {
     }
 }
 
-/// A document's value, or nothing.
+/// A document's value to its own digits, or nothing.
 fn reference(value: Option<f64>) -> String {
-    value.map_or_else(|| NOTHING.to_owned(), significant)
+    value.map_or_else(|| NOTHING.to_owned(), |value| value.to_string())
 }
 
 fn number_head(text: String) -> Head {

@@ -1,7 +1,6 @@
 //! The ladder, the ways to start a program, claims and orders; and every row, one by one.
 
-use rungs_primitives::programs::claims::Claim;
-use rungs_primitives::row::{Each, Family, Outcome, Row, Unit, Value};
+use rungs_primitives::row::{Each, Family, Outcome, Row, Value};
 
 use super::{MARKS, Notes, Section, cell, key_at, placed, spread, waits};
 use crate::primitives::record::Servers;
@@ -24,10 +23,15 @@ pub(super) fn ladder(findings: &Findings, servers: Option<&Servers>) -> Section 
         Head::number("across CPUs"),
     ];
     for placement in PLACEMENTS {
-        let head = in_request.as_ref().map(|head| format!("{head}, {}", placement_name(placement)));
+        let head = in_request
+            .as_ref()
+            .map(|head| format!("{head}, {}", placement_name(placement)));
         columns.extend(head.map(super::number_head));
     }
-    let steps = ladder.steps.iter().map(|step| step_cells(step, counted.is_some()));
+    let steps = ladder
+        .steps
+        .iter()
+        .map(|step| step_cells(step, counted.is_some()));
     let mut groups = vec![Group {
         heading: "primitives, elapsed time of one".to_owned(),
         name: "elapsed time".to_owned(),
@@ -63,8 +67,8 @@ fn step_cells(step: &Step, counted: bool) -> Vec<String> {
     let mut cells = vec![step.label.clone(), step.operation.name().to_owned()];
     cells.extend(costs.map(time));
     if counted {
-        let count = |cost: Option<Cost>| cost.and_then(|cost| cost.in_request);
-        cells.extend(costs.map(|cost| count(cost).map_or(NOTHING.to_owned(), significant)));
+        let count = |cost: Option<Cost>| cost.and_then(Cost::bought);
+        cells.extend(costs.map(|cost| count(cost).unwrap_or(NOTHING.to_owned())));
     }
     cells
 }
@@ -74,7 +78,11 @@ fn server_cells(ladder: &Ladder) -> Vec<Vec<String>> {
     let empty = if ladder.request_of.is_some() { 2 } else { 0 };
     let line = |server: &crate::primitives::record::ServerCost| {
         let interval = server.interval_us.map_or(String::new(), |interval| {
-            format!(" ({} to {})", hundredths(interval.low), hundredths(interval.high))
+            format!(
+                " ({} to {})",
+                hundredths(interval.low),
+                hundredths(interval.high)
+            )
         });
         let mut cells = vec![
             server.label.clone(),
@@ -99,10 +107,17 @@ pub(super) fn programs(rows: Rows) -> Section {
             let key = |mb: usize| key_at(FAMILY, program, mb);
             let ends = sizes.first().zip(sizes.last());
             let ends = ends.and_then(|(first, last)| {
-                Some((rows.value(key(*first), placement)?, rows.value(key(*last), placement)?))
+                Some((
+                    rows.value(key(*first), placement)?,
+                    rows.value(key(*last), placement)?,
+                ))
             });
             let mut cells = vec![(*program).to_owned()];
-            cells.extend(sizes.iter().map(|&mb| cell(rows.find(key(mb), placement), &mut notes)));
+            cells.extend(
+                sizes
+                    .iter()
+                    .map(|&mb| cell(rows.find(key(mb), placement), &mut notes)),
+            );
             cells.push(ends.map_or(NOTHING.to_owned(), |(small, large)| {
                 format!("× {}", significant(large.median / small.median))
             }));
@@ -110,7 +125,9 @@ pub(super) fn programs(rows: Rows) -> Section {
         };
         placed(placement, programs.iter().map(&mut line).collect())
     });
-    let of_sizes = sizes.iter().map(|&mb| super::number_head(format!("{} MB, µs", whole(mb as u64))));
+    let of_sizes = sizes
+        .iter()
+        .map(|&mb| super::number_head(format!("{} MB, µs", whole(mb as u64))));
     Section {
         table: Table {
             title: "Programs: system(3) and what does the same",
@@ -131,23 +148,6 @@ pub(super) fn programs(rows: Rows) -> Section {
     }
 }
 
-/// What was found of what the article says.
-pub(super) fn claims(claims: &[Claim]) -> Section {
-    let line = |claim: &Claim| {
-        let verdict = if claim.holds { "so it is" } else { "not so here" };
-        vec![claim.said.clone(), verdict.to_owned(), claim.found.clone()]
-    };
-    Section {
-        table: of_text(
-            "Claims about system(3)",
-            "What the article says of system(3), tried on this machine.",
-            ["claim", "verdict", "found"],
-            claims.iter().map(line).collect(),
-        ),
-        notes: Vec::new(),
-    }
-}
-
 /// The orders, checked.
 pub(super) fn orders(orders: &[Checked]) -> Section {
     let line = |checked: &Checked| {
@@ -157,47 +157,36 @@ pub(super) fn orders(orders: &[Checked]) -> Section {
             Verdict::NotChecked => "not checked",
         };
         vec![
-            format!("{}, {}", checked.order, placement_name(checked.placement)),
+            checked.order.clone(),
+            placement_name(checked.placement).to_owned(),
             verdict.to_owned(),
             checked.found.clone(),
         ]
     };
+    let groups = orders
+        .chunk_by(|a, b| a.about == b.about)
+        .map(|group| Group {
+            heading: group[0].about.clone(),
+            name: group[0].about.clone(),
+            rows: group.iter().map(line).collect(),
+        });
     Section {
-        table: of_text(
-            "Orders that should hold",
-            "Between rows of any sound Linux. One that does not is a warning: of this machine, or of this measurement.",
-            ["order", "verdict", "found"],
-            orders.iter().map(line).collect(),
-        ),
+        table: Table {
+            title: "Orders that should hold",
+            caption: "Between rows of any sound Linux. One that does not is a warning: of this machine, or of this measurement.".into(),
+            grouped_by: Head::text("about"),
+            columns: ["order", "placement", "verdict", "found"].map(Head::text).into(),
+            groups: groups.collect(),
+        },
         notes: Vec::new(),
-    }
-}
-
-/// A table of text, in one group.
-fn of_text(
-    title: &'static str,
-    caption: &'static str,
-    heads: [&'static str; 3],
-    rows: Vec<Vec<String>>,
-) -> Table {
-    Table {
-        title,
-        caption: caption.into(),
-        grouped_by: Head::text(""),
-        columns: heads.map(Head::text).into(),
-        groups: vec![Group {
-            heading: String::new(),
-            name: String::new(),
-            rows,
-        }],
     }
 }
 
 /// Every row as measured, by family.
 pub(in crate::primitives::report) fn every_row(rows: Rows, families: &[Family]) -> Table {
     let group = |&family: &Family| Group {
-        heading: family_name(family).to_owned(),
-        name: family_name(family).to_owned(),
+        heading: family.name().to_owned(),
+        name: family.name().to_owned(),
         rows: rows.of(family).map(one_by_one).collect(),
     };
     Table {
@@ -222,9 +211,14 @@ pub(in crate::primitives::report) fn every_row(rows: Rows, families: &[Family]) 
 }
 
 fn one_by_one(row: &Row) -> Vec<String> {
+    let crowded = if row.oversubscribed {
+        ", oversubscribed"
+    } else {
+        ""
+    };
     let mut cells = vec![
         row.mechanism.clone(),
-        at(row),
+        format!("{}{crowded}", Key::of(row).at_words().unwrap_or_default()),
         placement_name(row.placement).to_owned(),
     ];
     match &row.outcome {
@@ -232,16 +226,16 @@ fn one_by_one(row: &Row) -> Vec<String> {
         Outcome::Absent(_) | Outcome::Failed(_) => cells.extend([NOTHING; 6].map(str::to_owned)),
     }
     cells.push(waits(row.waits).to_owned());
-    cells.push(absence(row).or_else(|| row.note.clone()).unwrap_or_default());
+    cells.push(
+        absence(row)
+            .or_else(|| row.note.clone())
+            .unwrap_or_default(),
+    );
     cells
 }
 
 fn figures(value: &Value) -> [String; 6] {
-    let unit = match value.unit {
-        Unit::Micros => "µs",
-        Unit::MegabytesPerSecond => "MB/s",
-        Unit::Seconds => "s",
-    };
+    let unit = value.unit.name();
     let each = |of: fn(&Each) -> f64| {
         let each = value.each.as_ref();
         each.map_or(NOTHING.to_owned(), |each| significant(of(each)))
@@ -254,30 +248,4 @@ fn figures(value: &Value) -> [String; 6] {
         each(|each| each.p99_us),
         format!("{} × {}", value.repetitions.len(), whole(value.operations)),
     ]
-}
-
-/// What its family's tables go through, with what is more than the machine has.
-fn at(row: &Row) -> String {
-    let crowded = if row.oversubscribed { ", oversubscribed" } else { "" };
-    match (row.family, Key::of(row).parameter) {
-        (Family::Bandwidth, Some(bytes)) => format!("{} bytes", whole(bytes as u64)),
-        (Family::Threads, Some(1)) => "1 thread".to_owned(),
-        (Family::Processes, Some(1)) => "1 process".to_owned(),
-        (Family::Threads, Some(workers)) => format!("{workers} threads{crowded}"),
-        (Family::Processes, Some(workers)) => format!("{workers} processes{crowded}"),
-        (Family::Spawn, Some(mb)) => format!("{} MB", whole(mb as u64)),
-        _ => String::new(),
-    }
-}
-
-fn family_name(family: Family) -> &'static str {
-    match family {
-        Family::Latency => "latency",
-        Family::Bandwidth => "bandwidth",
-        Family::Threads => "threads",
-        Family::Processes => "processes",
-        Family::Messages => "messages",
-        Family::Spawn => "spawn",
-        Family::Wakeups => "wakeups",
-    }
 }

@@ -45,10 +45,19 @@ fn section(rows: Rows, family: Family, title: &'static str, caption: String) -> 
         Head::number("p99, µs"),
         Head::text("who waits"),
     ];
-    columns.extend(systems.iter().map(|s| super::number_head(format!("{}, µs", s.name()))));
+    columns.extend(
+        systems
+            .iter()
+            .map(|s| super::number_head(format!("{}, µs", s.name()))),
+    );
     let mut notes = Notes::default();
     let groups: Vec<Group> = PLACEMENTS
-        .map(|placement| placed(placement, group(rows, family, placement, &systems, &mut notes)))
+        .map(|placement| {
+            placed(
+                placement,
+                group(rows, family, placement, &systems, &mut notes),
+            )
+        })
         .into();
     Section {
         table: Table {
@@ -56,7 +65,10 @@ fn section(rows: Rows, family: Family, title: &'static str, caption: String) -> 
             caption: caption.into(),
             grouped_by: Head::text("placement"),
             columns,
-            groups: groups.into_iter().filter(|group| !group.rows.is_empty()).collect(),
+            groups: groups
+                .into_iter()
+                .filter(|group| !group.rows.is_empty())
+                .collect(),
         },
         notes: notes.finish(rows.of(family)),
     }

@@ -18,7 +18,9 @@ pub(super) fn section(rows: Rows) -> Section {
         .map(|placement| {
             let mut line = |&bytes: &usize| {
                 let row = |mechanism: &&str| rows.find(key_at(FAMILY, mechanism, bytes), placement);
-                let cells = mechanisms.iter().map(|mechanism| cell(row(mechanism), &mut notes));
+                let cells = mechanisms
+                    .iter()
+                    .map(|mechanism| cell(row(mechanism), &mut notes));
                 [whole(bytes as u64)].into_iter().chain(cells).collect()
             };
             placed(placement, sizes.iter().map(&mut line).collect())
@@ -26,13 +28,18 @@ pub(super) fn section(rows: Rows) -> Section {
         .into();
     let theirs = documents::systems(FAMILY).map(|system| {
         let line = |&bytes: &usize| {
-            let value = |mechanism: &&str| documents::value(system, key_at(FAMILY, mechanism, bytes));
-            let cells = mechanisms.iter().map(|mechanism| reference(value(mechanism)));
+            let value =
+                |mechanism: &&str| documents::value(system, key_at(FAMILY, mechanism, bytes));
+            let cells = mechanisms
+                .iter()
+                .map(|mechanism| reference(value(mechanism)));
             [whole(bytes as u64)].into_iter().chain(cells).collect()
         };
         documented(system, sizes.iter().map(line).collect())
     });
-    let columns = mechanisms.iter().map(|mechanism| super::number_head((*mechanism).to_owned()));
+    let columns = mechanisms
+        .iter()
+        .map(|mechanism| super::number_head((*mechanism).to_owned()));
     Section {
         table: Table {
             title: "Tables A.2 and A.3: bandwidth",
