@@ -84,6 +84,10 @@ pub fn run(options: Options, interrupt: &Interrupt) -> anyhow::Result<Outcome> {
     folder.write(RUN_FILE, &run)?;
     let failed = recorder::measure(&plan, &run, &mut folder)?;
     let interrupted = interrupt.is_raised();
+    if interrupted && !folder.is_kept() {
+        note("interrupted before a row was measured: nothing was kept");
+        return Ok(Outcome::Interrupted);
+    }
     if interrupted {
         note(format_args!(
             "interrupted: the rows measured so far are kept; render them again with: rungs report {}",
@@ -162,19 +166,18 @@ fn shortened(plan: &Plan) -> Vec<String> {
         return Vec::new();
     }
     let batch = quantity::millis(u64::try_from(plan.batch.as_millis()).unwrap_or(u64::MAX));
-    let sentence = |family: &Family| {
-        let documents = match family {
-            Family::Latency => format!("{} round trips", whole(ROUND_TRIPS)),
-            Family::Threads | Family::Processes => {
-                format!("{} increments of each worker", whole(INCREMENTS))
-            }
-            Family::Messages => format!("{} messages", whole(MESSAGES)),
+    let sentence = |&family: &Family| {
+        let (operations, documents) = match family {
+            Family::Latency => ("round trips", ROUND_TRIPS),
+            Family::Threads | Family::Processes => ("increments of each worker", INCREMENTS),
+            Family::Messages => ("messages", MESSAGES),
             // The documents do not say how many.
             Family::Bandwidth | Family::Spawn | Family::Wakeups => return None,
         };
         Some(format!(
-            "{}: a repetition has as many as take {batch}, not {documents}; --full has those",
-            family.name()
+            "{}: as many {operations} as take {batch}, where the document has {}.",
+            family.name(),
+            whole(documents)
         ))
     };
     plan.families.iter().filter_map(sentence).collect()
@@ -186,7 +189,10 @@ fn announce(run: &Run, plan: &Plan, dir: &Path) {
         note("a rehearsal: its values mean nothing");
     }
     for sentence in &run.shortened {
-        note(sentence);
+        note(format_args!("shortened: {sentence}"));
+    }
+    if !run.shortened.is_empty() {
+        note("--full has the documents' counts");
     }
     let time = match run.counts {
         Counts::Calibrated => format!("about {}", in_words(row_time(plan) * run.rows as u32)),
@@ -250,6 +256,10 @@ pub fn render(dir: &Path) -> anyhow::Result<()> {
     for warning in &rendered.warnings {
         note(warning);
     }
+    output::line(format_args!(
+        "\n{}\n",
+        rendered.findings.sentences.join("\n")
+    ))?;
     output::line(format_args!(
         "report: {}",
         dir.join("report.html").display()

@@ -15,7 +15,7 @@ mod report_html;
 pub(crate) mod report_md;
 mod scaling_words;
 pub(crate) mod tables;
-mod terminal;
+pub(crate) mod terminal;
 mod traces;
 mod traces_csv;
 pub(crate) mod words;

@@ -115,6 +115,11 @@ impl Folder {
         })
     }
 
+    /// Whether it holds a record.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.is_kept
+    }
+
     /// Where it is.
     pub(crate) fn dir(&self) -> &Path {
         &self.dir

@@ -11,7 +11,7 @@ use crate::failure::{Absence, Failure};
 use crate::locks;
 use crate::plan::{Plan, Purpose};
 use crate::row::{Family, Outcome, Placement};
-use crate::run::{RunError, run};
+use crate::run::{Event, RunError, run};
 use crate::trial::{ChildCommand, NoResult, Trial};
 use crate::wire::{Body, Pattern};
 
@@ -190,7 +190,7 @@ fn a_failed_row_is_counted() {
     };
     let mut failed = 0;
     let counted = run(&plan, &mut |event| {
-        if let crate::Event::Row(row) = event {
+        if let Event::Row(row) = event {
             failed += usize::from(matches!(row.outcome, Outcome::Failed(_)));
         }
     });

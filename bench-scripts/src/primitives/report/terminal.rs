@@ -1,34 +1,18 @@
-//! Rows and families in words, for a terminal.
+//! Rows and families as a terminal shows them.
 
-use rungs_primitives::row::{Family, Outcome, Placement, Row};
+use rungs_primitives::row::{Family, Outcome, Row};
 
-use crate::quantity::{fine_percent, significant, whole};
+use super::key::{Key, Rows, absence, placement_name};
+use super::tables::{of_family, spread};
+use crate::quantity::significant;
+use crate::render::terminal;
 
 /// What a row is about: `pipe at 4,096 bytes, across CPUs`.
 #[must_use]
 pub fn name(row: &Row) -> String {
-    let parameter = match row.family {
-        Family::Bandwidth => row
-            .message_bytes
-            .map(|bytes| format!(" at {} bytes", whole(bytes as u64))),
-        Family::Threads => row
-            .workers
-            .map(|workers| format!(" with {workers} threads")),
-        Family::Processes => row
-            .workers
-            .map(|workers| format!(" with {workers} processes")),
-        Family::Spawn => row.parent_rss_mb.map(|mb| format!(" from {mb} MB")),
-        Family::Latency | Family::Messages | Family::Wakeups => None,
-    };
-    let placement = match row.placement {
-        Placement::SameCpu => "same CPU",
-        Placement::AcrossCpus => "across CPUs",
-    };
-    format!(
-        "{}{}, {placement}",
-        row.mechanism,
-        parameter.unwrap_or_default()
-    )
+    let at = Key::of(row).at_words();
+    let at = at.map_or(String::new(), |at| format!(" at {at}"));
+    format!("{}{at}, {}", row.mechanism, placement_name(row.placement))
 }
 
 /// Its value with its spread, or why there is none.
@@ -36,18 +20,26 @@ pub fn name(row: &Row) -> String {
 pub fn outcome(row: &Row) -> String {
     match &row.outcome {
         Outcome::Value(value) => format!(
-            "{} {} ±{}",
+            "{} {} {}",
             significant(value.median),
             value.unit.name(),
-            fine_percent(value.spread())
+            spread(value)
         ),
-        Outcome::Absent(absence) => absence.to_string(),
-        Outcome::Failed(failure) => format!("FAILED: {failure}"),
+        Outcome::Absent(_) | Outcome::Failed(_) => absence(row).unwrap_or_default(),
     }
 }
 
-/// The table of a family.
+/// The table of a family, with its title and what is said below it.
 #[must_use]
-pub fn terminal_table(_: Family, _: &[Row]) -> String {
-    String::new()
+pub fn terminal_table(family: Family, rows: &[Row]) -> String {
+    let section = of_family(family, Rows(rows));
+    let table = &section.table;
+    let mut lines = vec![
+        String::new(),
+        table.title.to_owned(),
+        terminal::text(table),
+        table.caption.to_string(),
+    ];
+    lines.extend(section.notes);
+    lines.join("\n")
 }

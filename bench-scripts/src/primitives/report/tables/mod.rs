@@ -31,7 +31,17 @@ pub(super) struct Section {
 pub(super) fn all(record: &Record, findings: &Findings) -> Vec<Section> {
     let rows = Rows(&record.rows);
     let mut sections = vec![others::ladder(findings, record.servers.as_ref())];
-    let of_family = |family: Family| match family {
+    let families = record.run.families.iter();
+    sections.extend(families.map(|&family| of_family(family, rows)));
+    if !findings.orders.is_empty() {
+        sections.push(others::orders(&findings.orders));
+    }
+    sections
+}
+
+/// A family's table.
+pub(super) fn of_family(family: Family, rows: Rows) -> Section {
+    match family {
         Family::Latency => round_trips::latency(rows),
         Family::Bandwidth => sizes::section(rows),
         Family::Threads => locks::threads(rows),
@@ -39,12 +49,7 @@ pub(super) fn all(record: &Record, findings: &Findings) -> Vec<Section> {
         Family::Messages => messages::section(rows),
         Family::Spawn => others::programs(rows),
         Family::Wakeups => round_trips::wakeups(rows),
-    };
-    sections.extend(record.run.families.iter().map(|&family| of_family(family)));
-    if !findings.orders.is_empty() {
-        sections.push(others::orders(&findings.orders));
     }
-    sections
 }
 
 /// What the mark behind a value means, for captions.
@@ -130,7 +135,7 @@ fn absent(row: &Row, notes: &mut Notes) -> String {
 }
 
 /// MAD ÷ median, marked where the repetitions disagree.
-fn spread(value: &Value) -> String {
+pub(super) fn spread(value: &Value) -> String {
     let mark = if is_unsteady(value) { "‡" } else { "" };
     format!("±{}{mark}", quantity::fine_percent(value.spread()))
 }
