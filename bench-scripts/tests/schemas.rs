@@ -10,6 +10,7 @@ use rungs::compare::{Comparison, compare};
 use rungs::findings::Findings;
 use rungs::paced::PacedLoad;
 use rungs::primitives::record as primitives;
+use rungs::primitives::report::findings::Findings as PrimitivesFindings;
 use rungs::record::cost::UserSpace;
 use rungs::record::trace::Trace;
 use rungs::record::{Cell, PacedCell, Run};
@@ -51,6 +52,7 @@ fn committed_schemas_are_those_of_the_types() {
     check_committed::<rungs_primitives::Row>("primitives-row.schema.json");
     check_committed::<Vec<Claim>>("primitives-claims.schema.json");
     check_committed::<primitives::Servers>("primitives-servers.schema.json");
+    check_committed::<PrimitivesFindings>("primitives-findings.schema.json");
 }
 
 fn errors<T: JsonSchema>(instance: &Value) -> Vec<String> {
