@@ -184,8 +184,8 @@ pub struct Way {
     pub style: Style,
 }
 
-/// One line of points.
-#[derive(Clone, Debug, PartialEq)]
+/// One line of points; without anything it is a gap between two groups of lines.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct DotRow {
     /// The subject.
     pub label: String,

@@ -17,12 +17,20 @@ pub(super) const HOW_TO_ADD_SERVERS: &str = "The servers are missing: measure th
 
 /// None where no rung was measured.
 pub(super) fn figure(ladder: &Ladder, servers: Option<&Servers>) -> Option<Figure> {
-    let steps = ladder.steps.iter().map(|step| step_row(step, ladder));
-    let requests = ladder
-        .servers
+    let mut rows: Vec<DotRow> = ladder
+        .steps
         .iter()
-        .map(|server| server_row(server, ladder));
-    let rows: Vec<DotRow> = steps.chain(requests).collect();
+        .map(|step| step_row(step, ladder))
+        .collect();
+    if !ladder.servers.is_empty() {
+        rows.push(DotRow::default());
+    }
+    rows.extend(
+        ladder
+            .servers
+            .iter()
+            .map(|server| server_row(server, ladder)),
+    );
     if rows.is_empty() {
         return None;
     }
@@ -77,10 +85,10 @@ fn notes(servers: Option<&Servers>) -> Vec<String> {
     let Some(servers) = servers else {
         return vec![format!("{HOW_TO_ADD_SERVERS}.")];
     };
-    vec![format!(
-        "A round trip is two hand-offs. In a request: how many take as long as its CPU time, on the same CPU where they can. Servers: the sweep {}, {}.",
-        servers.sweep, servers.measured_at
-    )]
+    vec![
+        "A round trip is two hand-offs. In a request: how many take as long as its CPU time, on the same CPU where they can.".to_owned(),
+        format!("Servers: the sweep {}, begun {}.", servers.sweep, servers.measured_at),
+    ]
 }
 
 fn step_row(step: &Step, ladder: &Ladder) -> DotRow {
