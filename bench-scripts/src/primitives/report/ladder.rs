@@ -249,13 +249,14 @@ fn cost(value: &Value, key: Key, request_ns: Option<f64>) -> Option<Cost> {
 }
 
 impl Cost {
-    /// How many of it cost as much as the server's request: `57`, `2.4`, `1/66`.
+    /// How many of it cost as much as the server's request: `57`, `2.4`, `0.31`, `1/66`.
     #[must_use]
     pub fn bought(self) -> Option<String> {
         let count = self.in_request?;
         Some(match count {
             _ if count >= 10.0 => whole(count.round() as u64),
-            _ if count >= 0.095 => format!("{count:.1}"),
+            _ if count >= 1.0 => format!("{count:.1}"),
+            _ if count >= 0.095 => format!("{count:.2}"),
             _ => format!("1/{}", whole((1.0 / count).round() as u64)),
         })
     }

@@ -5,7 +5,7 @@ use rungs_primitives::row::{Family, Placement, Value};
 
 use super::key::{Key, PLACEMENTS, Rows};
 use super::ladder::{Ladder, Step};
-use crate::quantity::{micros, nanos, significant, whole};
+use crate::quantity::{nanos, significant, whole};
 
 /// Each is left out where a row that it needs has no value.
 pub(super) fn sentences(rows: Rows, ladder: &Ladder) -> Vec<String> {
@@ -35,20 +35,27 @@ fn request(ladder: &Ladder) -> Option<String> {
     let trips = bought(step("Unix stream, two processes"))?;
     Some(format!(
         "A request of {label} costs {:.2} µs of its server's CPU time: as much as {mutexes} additions under a mutex that nobody else \
-         wants, {calls} of the cheapest system calls, or {trips} round trips between two processes over a Unix stream on one CPU.",
+         wants, {calls} system calls that find nothing to do, or {trips} round trips between two processes over a Unix stream on one CPU.",
         server.cost_us
     ))
 }
 
-/// A thread on another CPU against one on the same.
+/// A thread on another CPU against one on the same, asleep and awake.
 fn other_cpu(rows: Rows) -> Option<String> {
-    let futex = Key::new(Family::Wakeups, "futex");
-    let [same, across] = both(rows, futex)?;
+    let handed = |name, placement| {
+        let key = Key::new(Family::Wakeups, name);
+        rows.value(key, placement).map(|value| value.median)
+    };
+    let same = handed("futex", Placement::SameCpu)?;
+    let across = handed("futex", Placement::AcrossCpus)?;
+    let spinning = handed("SPSC ring, spinning", Placement::AcrossCpus)?;
     Some(format!(
-        "A hand-off to a sleeping thread on another CPU costs {} one on the same CPU: by futex a word goes there and back in {} and in {}.",
+        "A hand-off to a sleeping thread on another CPU costs {} one on the same CPU: by futex a word goes there and back in {}, and in {} \
+         on one CPU. It is the sleep that costs: two threads that spin do it in {} across CPUs.",
         times(across, same),
-        micros(across),
-        micros(same)
+        time(across),
+        time(same),
+        time(spinning)
     ))
 }
 
@@ -62,10 +69,10 @@ fn runtimes(rows: Rows) -> Option<String> {
     let one = median("tokio channel, one runtime")?;
     let two = median("tokio channel, two runtimes")?;
     Some(format!(
-        "Through tokio's channel it goes there and back in {} between tasks of one thread, and in {} between two runtimes on two CPUs, {} \
-         as much: this is what work-stealing pays for a hand-off and thread-per-core saves.",
-        micros(one),
-        micros(two),
+        "Through tokio's channel a word goes there and back in {} between two tasks of one thread, and in {} between two runtimes on two CPUs, \
+         {} as much: this is what work-stealing pays for a hand-off and thread-per-core saves.",
+        time(one),
+        time(two),
         times(two, one)
     ))
 }
@@ -96,9 +103,9 @@ fn latency(rows: Rows) -> Option<String> {
         let (fastest, slowest) = extremes(rows, Family::Latency, placement)?;
         Some(format!(
             "{} ({}) to {} ({}) {}",
-            micros(fastest.1.median),
+            time(fastest.1.median),
             fastest.0.mechanism,
-            micros(slowest.1.median),
+            time(slowest.1.median),
             slowest.0.mechanism,
             where_words(placement)
         ))
@@ -164,7 +171,7 @@ fn programs(rows: Rows) -> Option<String> {
         let at = |mb: usize| {
             let key = Key::new(Family::Spawn, program).at(mb);
             rows.value(key, Placement::SameCpu)
-                .map(|value| micros(value.median))
+                .map(|value| time(value.median))
         };
         Some((at(small)?, at(large)?))
     };
@@ -177,12 +184,6 @@ fn programs(rows: Rows) -> Option<String> {
         spawned.1,
         forked.1
     ))
-}
-
-/// Medians at both placements.
-fn both(rows: Rows, key: Key) -> Option<[f64; 2]> {
-    let [same, across] = PLACEMENTS.map(|placement| rows.value(key, placement));
-    Some([same?.median, across?.median])
 }
 
 type Found<'a> = (Key<'a>, &'a Value);
@@ -199,6 +200,11 @@ fn extremes(
         .collect();
     found.sort_by(|a, b| a.1.median.total_cmp(&b.1.median));
     Some((*found.first()?, *found.last()?))
+}
+
+/// A time given in µs.
+fn time(us: f64) -> String {
+    nanos(us * 1e3)
 }
 
 /// `2.4 ×`.

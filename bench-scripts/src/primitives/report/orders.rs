@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::key::{Key, PLACEMENTS, Rows};
-use crate::quantity::{self, micros};
+use crate::quantity;
 
 /// How the left row should stand to the right one.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -196,7 +196,7 @@ impl Order {
                 } else {
                     Verdict::DoesNotHold
                 };
-                (verdict, self.numbers(left, right))
+                (verdict, Self::numbers(left, right))
             }
             (left, _) => {
                 let missing = if left.is_none() {
@@ -224,12 +224,9 @@ impl Order {
         }
     }
 
-    fn numbers(&self, left: f64, right: f64) -> String {
-        let write = |value: f64| match self.left.family {
-            // Seconds for a million additions are µs for one.
-            Family::Threads => quantity::nanos(value * 1e3),
-            _ => micros(value),
-        };
+    fn numbers(left: f64, right: f64) -> String {
+        // µs of one operation, or seconds for a million, which is the same number.
+        let write = |value: f64| quantity::nanos(value * 1e3);
         format!("{} to {}: × {:.2}", write(left), write(right), left / right)
     }
 }

@@ -42,6 +42,8 @@ struct Table {
     family: Family,
     system: System,
     mechanisms: &'static [&'static str],
+    /// Decimals that it prints.
+    decimals: usize,
     /// The parameter, 0 where there is none, and the values in the unit of our rows.
     rows: &'static [(usize, &'static [f64])],
 }
@@ -63,18 +65,21 @@ const TABLES: &[Table] = &[
         family: Family::Latency,
         system: System::Solaris,
         mechanisms: LATENCY,
+        decimals: 0,
         rows: &[(0, &[324., 584., 260., 121., 1891., 1677., 798., 755., 465.])],
     },
     Table {
         family: Family::Latency,
         system: System::DigitalUnix,
         mechanisms: LATENCY,
+        decimals: 0,
         rows: &[(0, &[574., 995., 625., NONE, 1648., 1373., 848., 639., 289.])],
     },
     Table {
         family: Family::Bandwidth,
         system: System::Solaris,
         mechanisms: BANDWIDTH,
+        decimals: 1,
         rows: &[
             (1 << 10, &[6.3, 3.7, 4.9, 6.3, 0.5, 0.5]),
             (2 << 10, &[8.7, 5.3, 6.3, 10.0, 0.9, 1.0]),
@@ -89,6 +94,7 @@ const TABLES: &[Table] = &[
         family: Family::Bandwidth,
         system: System::DigitalUnix,
         mechanisms: BANDWIDTH,
+        decimals: 1,
         rows: &[
             (1 << 10, &[9.9, 1.8, 12.7, NONE, 0.6, 0.6]),
             (2 << 10, &[15.2, 3.5, 15.0, NONE, 0.8, 1.0]),
@@ -103,6 +109,7 @@ const TABLES: &[Table] = &[
         family: Family::Threads,
         system: System::Solaris,
         mechanisms: LOCKS,
+        decimals: 1,
         rows: &[
             (1, &[0.7, 2.0, 4.5, 15.4, 16.3, 21.1, 89.4]),
             (2, &[1.5, 5.4, 9.0, 31.1, 31.5, 37.5]),
@@ -115,6 +122,7 @@ const TABLES: &[Table] = &[
         family: Family::Threads,
         system: System::DigitalUnix,
         mechanisms: LOCKS,
+        decimals: 1,
         rows: &[
             (1, &[2.9, 12.9, 13.2, 14.2, 26.6, 46.6, 96.4]),
             (2, &[11.4, 40.8, 742.5, 771.6, 54.9, 93.9]),
@@ -127,6 +135,7 @@ const TABLES: &[Table] = &[
         family: Family::Processes,
         system: System::Solaris,
         mechanisms: LOCKS,
+        decimals: 1,
         rows: &[
             (1, &[0.8, 1.6, 13.6, 14.3, 17.3, 22.1, 90.7]),
             (2, &[1.6, 3.9, 29.2, 29.2, 34.9, 41.6, 244.5]),
@@ -139,6 +148,7 @@ const TABLES: &[Table] = &[
         family: Family::Processes,
         system: System::DigitalUnix,
         mechanisms: LOCKS,
+        decimals: 1,
         rows: &[
             (1, &[NONE, NONE, 12.8, 12.5, 30.1, 49.0, 98.1]),
             (2, &[NONE, NONE, 664.8, 659.2, 58.6, 95.7, 477.1]),
@@ -151,6 +161,7 @@ const TABLES: &[Table] = &[
         family: Family::Messages,
         system: System::Linux54,
         mechanisms: MESSAGES,
+        decimals: 3,
         rows: &[(0, &[1.759, 1.923, 2.389, 5.197])],
     },
 ];
@@ -183,13 +194,24 @@ const READER_CPU_S: &[f64] = &[2.935, 1.881, 3.251, 4.004];
 
 /// What a system's document says of a row, in the unit of ours.
 pub(super) fn value(system: System, key: Key) -> Option<f64> {
+    look_up(system, key).map(|(value, _)| value)
+}
+
+/// The same with the document's own digits.
+pub(super) fn text(system: System, key: Key) -> Option<String> {
+    look_up(system, key).map(|(value, decimals)| format!("{value:.decimals$}"))
+}
+
+/// A value, and how many decimals it has.
+fn look_up(system: System, key: Key) -> Option<(f64, usize)> {
     let table = TABLES
         .iter()
         .find(|table| table.family == key.family && table.system == system)?;
     let column = table.mechanisms.iter().position(|m| *m == key.mechanism)?;
     let wanted = key.parameter.unwrap_or(0);
     let (_, values) = table.rows.iter().find(|(at, _)| *at == wanted)?;
-    values.get(column).copied().filter(|value| !value.is_nan())
+    let value = values.get(column).filter(|value| !value.is_nan())?;
+    Some((*value, table.decimals))
 }
 
 /// The systems that a document measured for a family, in its order.
@@ -199,9 +221,9 @@ pub(super) fn systems(family: Family) -> impl Iterator<Item = System> {
 }
 
 /// CPU seconds that the article's reader used for all messages.
-pub(super) fn reader_cpu_s(mechanism: &str) -> Option<f64> {
+pub(super) fn reader_cpu_s(mechanism: &str) -> Option<String> {
     let column = MESSAGES.iter().position(|m| *m == mechanism)?;
-    READER_CPU_S.get(column).copied()
+    READER_CPU_S.get(column).map(|value| format!("{value:.3}"))
 }
 
 /// Every mechanism that a document has, for the test that looks whether we have it too.

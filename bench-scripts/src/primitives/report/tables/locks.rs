@@ -47,8 +47,7 @@ fn section(rows: Rows, family: Family, title: &'static str, workers: &str) -> Se
         })
         .into();
     let theirs = documents::systems(family).map(|system| {
-        let value =
-            |lock: &str, count: usize| documents::value(system, key_at(family, lock, count));
+        let value = |lock: &str, count: usize| documents::text(system, key_at(family, lock, count));
         let has_any = |lock: &&&str| counts.iter().any(|&count| value(lock, count).is_some());
         let line = |lock: &&str| {
             let mut cells = vec![(*lock).to_owned()];
@@ -60,7 +59,7 @@ fn section(rows: Rows, family: Family, title: &'static str, workers: &str) -> Se
     });
     let of_counts = counts
         .iter()
-        .map(|count| super::number_head(format!("{count}, s")));
+        .map(|count| super::number_head(heading(family, *count)));
     Section {
         table: Table {
             title,
@@ -79,4 +78,10 @@ fn section(rows: Rows, family: Family, title: &'static str, workers: &str) -> Se
         },
         notes: notes.finish(rows.of(family)),
     }
+}
+
+/// `2 threads, s`.
+fn heading(family: Family, count: usize) -> String {
+    let words = key_at(family, "", count).at_words();
+    format!("{}, s", words.unwrap_or_default())
 }

@@ -47,7 +47,7 @@ fn group(rows: Rows, placement: Placement, notes: &mut Notes) -> Vec<Vec<String>
     placed
         .map(|row| {
             let mut cells = figures(row, notes);
-            cells.push(reference(documents::value(System::Linux54, Key::of(row))));
+            cells.push(reference(documents::text(System::Linux54, Key::of(row))));
             cells.push(reference(documents::reader_cpu_s(&row.mechanism)));
             cells
         })

@@ -168,9 +168,9 @@ fn documented(system: System, rows: Vec<Vec<String>>) -> Group {
     }
 }
 
-/// A document's value to its own digits, or nothing.
-fn reference(value: Option<f64>) -> String {
-    value.map_or_else(|| NOTHING.to_owned(), |value| value.to_string())
+/// A document's value, or nothing.
+fn reference(value: Option<String>) -> String {
+    value.unwrap_or_else(|| NOTHING.to_owned())
 }
 
 fn number_head(text: String) -> Head {

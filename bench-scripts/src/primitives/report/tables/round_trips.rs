@@ -84,7 +84,7 @@ fn group(
     let placed = rows.of(family).filter(|row| row.placement == placement);
     placed
         .map(|row| {
-            let of_document = |system: &System| reference(documents::value(*system, Key::of(row)));
+            let of_document = |system: &System| reference(documents::text(*system, Key::of(row)));
             let mut cells = figures(row, notes);
             cells.extend(systems.iter().map(of_document));
             cells

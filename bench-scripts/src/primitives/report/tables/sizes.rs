@@ -29,7 +29,7 @@ pub(super) fn section(rows: Rows) -> Section {
     let theirs = documents::systems(FAMILY).map(|system| {
         let line = |&bytes: &usize| {
             let value =
-                |mechanism: &&str| documents::value(system, key_at(FAMILY, mechanism, bytes));
+                |mechanism: &&str| documents::text(system, key_at(FAMILY, mechanism, bytes));
             let cells = mechanisms
                 .iter()
                 .map(|mechanism| reference(value(mechanism)));
