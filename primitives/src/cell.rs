@@ -213,6 +213,15 @@ impl Cell {
         matches!(self.family, Family::Latency | Family::Wakeups)
     }
 
+    /// Operations of the first trial when it is calibrated: a millisecond of the slowest.
+    #[must_use]
+    pub fn first_count(&self) -> u64 {
+        match self.family {
+            Family::Spawn => 1,
+            _ => 64,
+        }
+    }
+
     /// How often the source did it, in one measurement.
     #[must_use]
     pub fn documents_count(&self) -> u64 {

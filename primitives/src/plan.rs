@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cell::{Cell, MESSAGE_BYTES, Subject, one_way};
 use crate::channels;
+use crate::failure::Absence;
 use crate::handoffs;
 use crate::locks::{self, Scope};
 use crate::programs;
@@ -31,6 +32,18 @@ pub const SIZES: [usize; 7] = [
 /// The most workers of tables A.4 to A.7.
 pub const WORKERS: usize = 5;
 
+/// Of [`SIZES`], those that the default leaves out.
+pub const LONG_SIZES: [usize; 3] = [2 << 10, 8 << 10, 32 << 10];
+/// Of 1 to [`WORKERS`], those that the default leaves out.
+pub const LONG_WORKERS: [usize; 2] = [3, 4];
+
+/// With the documents' counts a row is repeated as often as fits in so long, within [`FEWEST_REPETITIONS`] and
+/// [`Plan::repetitions`].
+const TIME_FOR_A_LONG_ROW: Duration = Duration::from_secs(10);
+
+/// Below that a median and a spread mean nothing.
+const FEWEST_REPETITIONS: usize = 3;
+
 /// Resident sets of a process that starts others, MB.
 pub const PARENT_RSS_MB: [usize; 3] = [10, 100, 1000];
 
@@ -41,7 +54,7 @@ pub struct Plan {
     pub families: Vec<Family>,
     /// How many operations a repetition has.
     pub counts: Counts,
-    /// Repetitions of each cell.
+    /// Repetitions of each cell, at most.
     pub repetitions: usize,
     /// A calibrated repetition takes at least so long.
     pub batch: Duration,
@@ -94,7 +107,7 @@ impl Plan {
         }
     }
 
-    /// With the documents' own counts.
+    /// With the documents' own counts, and all of their parameters.
     #[must_use]
     pub fn full(self) -> Self {
         Self {
@@ -123,6 +136,30 @@ impl Plan {
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
+    }
+
+    /// How often a cell is measured of which one repetition takes as long as `one`. A long one varies less, since it is
+    /// itself a mean over many moments: so that `full` ends within the hour, it has fewer.
+    #[must_use]
+    pub fn repetitions_of(&self, one: Duration) -> usize {
+        if self.counts == Counts::Calibrated {
+            return self.repetitions;
+        }
+        let fit = TIME_FOR_A_LONG_ROW.as_nanos() / one.as_nanos().max(1);
+        let least = FEWEST_REPETITIONS.min(self.repetitions);
+        usize::try_from(fit).map_or(self.repetitions, |fit| fit.clamp(least, self.repetitions))
+    }
+
+    /// Why the default, which is to take under four minutes, leaves `cell` out.
+    #[must_use]
+    pub fn leaves_out(&self, cell: &Cell) -> Option<Absence> {
+        let left_out = match cell.subject {
+            Subject::Channel(_, pattern) => LONG_SIZES.contains(&pattern.bytes()),
+            Subject::Lock { workers, .. } => LONG_WORKERS.contains(&workers),
+            Subject::Handoff(_) | Subject::Program { .. } => false,
+        };
+        (left_out && self.counts == Counts::Calibrated)
+            .then(|| Absence::Skipped("the default is short; --full measures it".to_owned()))
     }
 
     /// The cells, in groups whose repetitions are interleaved: those that a table compares with each other.

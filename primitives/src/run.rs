@@ -1,5 +1,7 @@
 //! Runs a plan: calibrates each cell, interleaves the repetitions of a group, and tells rows as they are done.
 
+use std::time::Duration;
+
 use crate::cell::{Cell, MESSAGES, lost};
 use crate::failure::Failure;
 use crate::plan::{Counts, Plan};
@@ -66,6 +68,7 @@ pub fn run(plan: &Plan, sink: &mut dyn FnMut(Event<'_>)) -> Result<usize, RunErr
 struct Sample<'a> {
     cell: &'a Cell,
     count: u64,
+    repetitions: usize,
     values: Vec<f64>,
     reader_cpu_ns: Vec<f64>,
     lost: u64,
@@ -74,9 +77,10 @@ struct Sample<'a> {
 fn measure(plan: &Plan, group: &[Cell]) -> Vec<Row> {
     let mut samples: Vec<Result<Sample<'_>, NoResult>> =
         group.iter().map(|cell| calibrate(plan, cell)).collect();
-    for _ in 0..plan.repetitions {
+    for round in 0..plan.repetitions {
         for sample in &mut samples {
             if let Ok(going) = sample
+                && round < going.repetitions
                 && let Err(no) = going.repeat(plan)
             {
                 *sample = Err(no);
@@ -96,32 +100,38 @@ fn measure(plan: &Plan, group: &[Cell]) -> Vec<Row> {
         .collect()
 }
 
-/// Finds how many operations take [`Plan::batch`].
+/// Finds how many operations take [`Plan::batch`]: by short trials up to a fifth of it, then by a whole one, which also
+/// warms up.
 fn calibrate<'a>(plan: &Plan, cell: &'a Cell) -> Result<Sample<'a>, NoResult> {
-    if let Some(absence) = cell.absent(&plan.cpus) {
+    if let Some(absence) = cell.absent(&plan.cpus).or_else(|| plan.leaves_out(cell)) {
         return Err(absence.into());
     }
     let wanted = plan.batch.as_nanos() as f64;
     let wall =
         |count| trial(plan, cell, count, false).map(|measured| measured.wall_ns.max(1) as f64);
-    let mut count = 1;
-    loop {
-        let mut took = wall(count)?;
-        if took >= wanted {
-            took = took.min(wall(count)?); // once may be chance: a late wake-up lasts as long as many operations
-        }
-        if took >= wanted {
-            break;
-        }
-        // A little more than is missing, and never far beyond what the last trial can tell.
-        count = (count as f64 * (1.1 * wanted / took).clamp(1.1, 64.0)).ceil() as u64;
+    // A little more than is missing, and never far beyond what the last trial can tell.
+    let longer = |count: u64, wanted: f64, took: f64| {
+        (count as f64 * (1.05 * wanted / took).clamp(1.05, 256.0)).ceil() as u64
+    };
+    let mut count = cell.first_count();
+    let mut took = wall(count)?;
+    while took < wanted / 5.0 {
+        count = longer(count, wanted / 4.0, took);
+        took = wall(count)?;
     }
+    while took < wanted {
+        count = longer(count, wanted, took);
+        took = wall(count)?;
+    }
+    let calibrated = count;
     if plan.counts == Counts::Documents {
         count = count.max(cell.documents_count());
     }
+    let one = Duration::from_nanos((took * count as f64 / calibrated as f64) as u64);
     Ok(Sample {
         cell,
         count,
+        repetitions: plan.repetitions_of(one),
         values: Vec::new(),
         reader_cpu_ns: Vec::new(),
         lost: 0,

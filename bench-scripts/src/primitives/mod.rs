@@ -5,6 +5,7 @@ pub mod record;
 mod recorder;
 pub mod report;
 mod servers;
+mod shortened;
 
 use std::env;
 use std::ffi::OsString;
@@ -12,7 +13,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
-use rungs_primitives::cell::{INCREMENTS, MESSAGES, ROUND_TRIPS};
 use rungs_primitives::limits;
 use rungs_primitives::plan::{Counts, Plan, Purpose};
 use rungs_primitives::programs::claims;
@@ -22,7 +22,6 @@ use rungs_primitives::trial::ChildCommand;
 use crate::interrupt::Interrupt;
 use crate::output::{self, note};
 use crate::progress::in_words;
-use crate::quantity::{self, whole};
 use crate::record::SCHEMA_VERSION;
 use crate::report::RUN_FILE;
 use crate::store::{self, Folder};
@@ -126,7 +125,7 @@ fn prepare(options: &Options, interrupt: &Interrupt) -> anyhow::Result<(Plan, Ru
         counts: plan.counts,
         repetitions: plan.repetitions,
         batch_ms: u64::try_from(plan.batch.as_millis())?,
-        shortened: shortened(&plan),
+        shortened: shortened::sentences(&plan),
         cpus: plan.cpus.clone(),
         machine,
         limits,
@@ -160,29 +159,6 @@ fn plan(options: &Options, cpus: &[u32], interrupt: &Interrupt) -> anyhow::Resul
     Ok(plan)
 }
 
-/// In what the plan is shorter than the documents.
-fn shortened(plan: &Plan) -> Vec<String> {
-    if plan.counts == Counts::Documents {
-        return Vec::new();
-    }
-    let batch = quantity::millis(u64::try_from(plan.batch.as_millis()).unwrap_or(u64::MAX));
-    let sentence = |&family: &Family| {
-        let (operations, documents) = match family {
-            Family::Latency => ("round trips", ROUND_TRIPS),
-            Family::Threads | Family::Processes => ("increments of each worker", INCREMENTS),
-            Family::Messages => ("messages", MESSAGES),
-            // The documents do not say how many.
-            Family::Bandwidth | Family::Spawn | Family::Wakeups => return None,
-        };
-        Some(format!(
-            "{}: as many {operations} as take {batch}, where the document has {}.",
-            family.name(),
-            whole(documents)
-        ))
-    };
-    plan.families.iter().filter_map(sentence).collect()
-}
-
 /// Says what will be done.
 fn announce(run: &Run, plan: &Plan, dir: &Path) {
     if run.purpose == Purpose::Rehearse {
@@ -192,16 +168,15 @@ fn announce(run: &Run, plan: &Plan, dir: &Path) {
         note(format_args!("shortened: {sentence}"));
     }
     if !run.shortened.is_empty() {
-        note("--full has the documents' counts");
+        note("--full shortens nothing");
     }
     let time = match run.counts {
         Counts::Calibrated => format!("about {}", in_words(row_time(plan) * run.rows as u32)),
         Counts::Documents => "as long as the documents' counts take".to_owned(),
     };
     note(format_args!(
-        "{} rows, {} repetitions each, {time}; writing to {}",
+        "{} rows, {time}; writing to {}",
         run.rows,
-        run.repetitions,
         dir.display()
     ));
 }
