@@ -110,10 +110,19 @@ impl<'a> Rows<'a> {
         mechanisms
     }
 
-    /// The parameters that a family was measured at, ascending.
+    /// The parameters that a family has rows of, ascending.
     pub(super) fn parameters(self, family: Family) -> Vec<usize> {
-        let keys = self.of(family).map(Key::of);
-        let mut parameters: Vec<usize> = keys.filter_map(|key| key.parameter).collect();
+        Self::ascending(self.of(family))
+    }
+
+    /// Those at which any mechanism has a value.
+    pub(super) fn measured_parameters(self, family: Family) -> Vec<usize> {
+        let rows = self.of(family);
+        Self::ascending(rows.filter(|row| matches!(row.outcome, Outcome::Value(_))))
+    }
+
+    fn ascending(rows: impl Iterator<Item = &'a Row>) -> Vec<usize> {
+        let mut parameters: Vec<usize> = rows.filter_map(|row| Key::of(row).parameter).collect();
         parameters.sort_unstable();
         parameters.dedup();
         parameters

@@ -24,6 +24,7 @@ use super::record::Record;
 use crate::figure::png::Rasteriser;
 use crate::figure::{Figure, svg};
 use findings::Findings;
+use key::Rows;
 
 pub use terminal::{name, outcome, terminal_table};
 
@@ -99,7 +100,10 @@ pub fn render(record: &Record) -> anyhow::Result<Rendered> {
 /// The ladder first.
 fn figures(record: &Record, findings: &Findings) -> Vec<Figure> {
     let ladder = ladder_picture::figure(&findings.ladder, record.servers.as_ref());
-    ladder.into_iter().chain(pictures::all(record)).collect()
+    ladder
+        .into_iter()
+        .chain(pictures::all(Rows(&record.rows)))
+        .collect()
 }
 
 #[cfg(test)]

@@ -9,7 +9,6 @@ use crate::figure::palette::{self, Style};
 use crate::figure::pictures::unbroken;
 use crate::figure::scale::Scale;
 use crate::figure::{Axis, Curves, Figure, Panel, Plot, PlotPoint, Series, Tick};
-use crate::primitives::record::Record;
 use crate::quantity::{Quantity, bytes, micros, significant, without_idle_zeros};
 
 /// What a pair of figures is about, and how it is drawn.
@@ -81,8 +80,7 @@ const SUBJECTS: [Subject; 3] = [
 ];
 
 /// The figures that have a value to show.
-pub(super) fn all(record: &Record) -> Vec<Figure> {
-    let rows = Rows(&record.rows);
+pub(super) fn all(rows: Rows) -> Vec<Figure> {
     let of_subject = |subject: &'static Subject| {
         let placed = PLACEMENTS.into_iter().zip(subject.figures);
         placed.filter_map(move |(placement, (name, title))| {
@@ -90,10 +88,7 @@ pub(super) fn all(record: &Record) -> Vec<Figure> {
             Some(Figure {
                 name,
                 title: title.to_owned(),
-                subtitle: format!(
-                    "{} · median and range of {} repetitions",
-                    subject.how, record.run.repetitions
-                ),
+                subtitle: format!("{} · median and range of the repetitions", subject.how),
                 panels: vec![Panel {
                     heading: String::new(),
                     plot: Plot::Curves(curves),
@@ -120,7 +115,7 @@ impl Subject {
     }
 
     fn series(&self, rows: Rows, mechanism: &str, placement: Placement) -> Series {
-        let parameters = rows.parameters(self.family).into_iter();
+        let parameters = rows.measured_parameters(self.family).into_iter();
         let point = |parameter: usize| {
             let key = Key::new(self.family, mechanism).at(parameter);
             let value = rows.value(key, placement)?;
@@ -142,7 +137,7 @@ impl Subject {
     }
 
     fn x_axis(&self, rows: Rows) -> Axis {
-        let parameters = rows.parameters(self.family);
+        let parameters = rows.measured_parameters(self.family);
         let values: Vec<f64> = parameters.iter().map(|&value| value as f64).collect();
         let (title, write) = self.x;
         let tick = |&value: &f64| Tick {

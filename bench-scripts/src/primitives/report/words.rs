@@ -19,7 +19,7 @@ const NAMED: usize = 6;
 pub(super) fn headline(record: &Record) -> String {
     let run = &record.run;
     format!(
-        "{} rows, {} repetitions each, on {}.",
+        "{} rows, at most {} repetitions of each, on {}.",
         whole(record.rows.len() as u64),
         run.repetitions,
         run.machine.cpu_model
@@ -152,13 +152,13 @@ pub(super) fn method(run: &Run) -> Vec<String> {
     let counts = match run.counts {
         Counts::Calibrated => format!("as many operations as take {} ms", run.batch_ms),
         Counts::Documents => format!(
-            "the documents' own number of operations, or as many as take {} ms if that is more",
+            "the documents' own number of operations, or as many as take {} ms if that is more, and fewer of those that take seconds",
             run.batch_ms
         ),
     };
     let mut paragraphs = vec![
         format!(
-            "A row is {} repetitions of {counts}, and its value is their median. The repetitions of rows that a table compares are interleaved, so \
+            "A row is at most {} repetitions of {counts}, and its value is their median. The repetitions of rows that a table compares are interleaved, so \
              that a change of the machine meets all of them. Spread is MAD ÷ median: the median distance of the repetitions from their \
              median, as a share of it. The clock is CLOCK_MONOTONIC.",
             run.repetitions
