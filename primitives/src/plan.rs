@@ -150,9 +150,15 @@ impl Plan {
         usize::try_from(fit).map_or(self.repetitions, |fit| fit.clamp(least, self.repetitions))
     }
 
-    /// Why the default, which is to take under four minutes, leaves `cell` out.
+    /// Why the default, which is to take under four minutes, leaves `cell` out; and a rehearsal, which is to take seconds.
     #[must_use]
     pub fn leaves_out(&self, cell: &Cell) -> Option<Absence> {
+        if self.purpose == Purpose::Rehearse
+            && matches!(cell.subject, Subject::Program { rss_mb, .. } if rss_mb > PARENT_RSS_MB[0])
+        {
+            let why = "to make so much resident takes longer than a rehearsal";
+            return Some(Absence::Skipped(why.to_owned()));
+        }
         let left_out = match cell.subject {
             Subject::Channel(_, pattern) => LONG_SIZES.contains(&pattern.bytes()),
             Subject::Lock { workers, .. } => LONG_WORKERS.contains(&workers),

@@ -44,8 +44,8 @@ pub struct PrimitivesArgs {
     /// At least the documents' own counts: 10,000 round trips, 1,000,000 increments, 2,000,000 messages
     #[arg(long)]
     full: bool,
-    /// Repetitions of each row, whose median is its value
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    /// Repetitions of each row, 3 at least; their median is its value [default: 11; with --full fewer of long rows]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(3..))]
     repetitions: Option<u16>,
     /// Directory to write to [default: results/<UTC time>-primitives, with results/latest-primitives pointing to it]
     #[arg(long, value_name = "DIR")]
