@@ -274,7 +274,9 @@ impl Cell {
 
     fn note(&self) -> Option<String> {
         match self.subject {
-            Subject::Channel(channel, _) => Some(channel.note()).filter(|note| !note.is_empty()),
+            Subject::Channel(channel, pattern) => {
+                Some(channel.note(pattern)).filter(|note| !note.is_empty())
+            }
             Subject::Handoff(handoff) => handoff.note.map(str::to_owned),
             Subject::Lock { .. } | Subject::Program { .. } => None,
         }

@@ -26,9 +26,10 @@ pub const SIZES: [usize; 7] = [
 /// The most workers of tables A.4 to A.7.
 pub const WORKERS: usize = 5;
 
-/// Of [`SIZES`] and of 1 to [`WORKERS`], those that the default leaves out.
-const LONG_SIZES: [usize; 3] = [2 << 10, 8 << 10, 32 << 10];
+/// Of [`SIZES`], 1 to [`WORKERS`] and [`PARENT_RSS_MB`], those that the default leaves out.
+const LONG_SIZES: [usize; 2] = [2 << 10, 8 << 10];
 const LONG_WORKERS: [usize; 2] = [3, 4];
+const LONG_RSS_MB: usize = 1000; // to make a gigabyte resident takes longer than all that is measured in it
 
 /// With the documents' counts a row is repeated as often as fits in so long, within [`FEWEST_REPETITIONS`] and
 /// [`Plan::repetitions`].
@@ -123,7 +124,8 @@ impl Plan {
         let left_out = match cell.subject {
             Subject::Channel(_, pattern) => LONG_SIZES.contains(&pattern.bytes()),
             Subject::Lock { workers, .. } => LONG_WORKERS.contains(&workers),
-            Subject::Handoff(_) | Subject::Program { .. } => false,
+            Subject::Program { rss_mb, .. } => rss_mb == LONG_RSS_MB,
+            Subject::Handoff(_) => false,
         };
         (left_out && self.counts == Counts::Calibrated)
             .then(|| Absence::Skipped("the default is short; --full measures it".to_owned()))

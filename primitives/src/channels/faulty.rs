@@ -36,7 +36,7 @@ impl Channel for Faulty {
         self.0
     }
 
-    fn note(&self) -> String {
+    fn note(&self, _: Pattern) -> String {
         String::new()
     }
 
