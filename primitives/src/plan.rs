@@ -26,7 +26,7 @@ pub const SIZES: [usize; 7] = [
 /// The most workers of tables A.4 to A.7.
 pub const WORKERS: usize = 5;
 
-/// Of [`SIZES`], 1 to [`WORKERS`] and [`PARENT_RSS_MB`], those that the default leaves out.
+/// Of [`SIZES`], 1 to [`WORKERS`] and [`PARENT_RSS_MB`], those that the default leaves out; also all workers on one CPU.
 const LONG_SIZES: [usize; 2] = [2 << 10, 8 << 10];
 const LONG_WORKERS: [usize; 2] = [3, 4];
 const LONG_RSS_MB: usize = 1000; // to make a gigabyte resident takes longer than all that is measured in it
@@ -50,7 +50,7 @@ pub struct Plan {
     pub counts: Counts,
     /// Repetitions of each cell, at most.
     pub repetitions: usize,
-    /// A calibrated repetition takes at least so long.
+    /// A calibrated repetition takes at least so long, for each worker that shares a CPU.
     pub batch: Duration,
     /// The CPUs that may be used, at least one.
     pub cpus: Vec<usize>,
@@ -123,7 +123,10 @@ impl Plan {
     pub fn leaves_out(&self, cell: &Cell) -> Option<Absence> {
         let left_out = match cell.subject {
             Subject::Channel(_, pattern) => LONG_SIZES.contains(&pattern.bytes()),
-            Subject::Lock { workers, .. } => LONG_WORKERS.contains(&workers),
+            Subject::Lock { workers, .. } => {
+                LONG_WORKERS.contains(&workers)
+                    || (workers == WORKERS && cell.placement == Placement::SameCpu)
+            }
             Subject::Program { rss_mb, .. } => rss_mb == LONG_RSS_MB,
             Subject::Handoff(_) => false,
         };
