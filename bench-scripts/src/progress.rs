@@ -16,6 +16,8 @@ pub struct Progress {
     cell_time: Duration,
     begun: Instant,
     measured: u32,
+    /// Cells that the time so far was spent on: more than those told of, where several were measured together.
+    settled: u32,
     bar: Option<ProgressBar>,
 }
 
@@ -34,6 +36,7 @@ impl Progress {
             cell_time,
             begun: Instant::now(),
             measured: 0,
+            settled: 0,
             bar,
         }
     }
@@ -65,9 +68,15 @@ impl Progress {
         self.count(cell.planned(), &outcome(cell), cell.validity().is_valid());
     }
 
+    /// The next so many were measured together, and none of them takes more time.
+    pub fn together(&mut self, cells: u32) {
+        self.settled = self.measured + cells;
+    }
+
     /// Says how something ended. Beside a bar only what did not end well is worth a line.
     pub fn count(&mut self, what: impl Display, outcome: &str, is_well: bool) {
         self.measured += 1;
+        self.settled = self.settled.max(self.measured);
         match &self.bar {
             Some(bar) => {
                 if !is_well {
@@ -102,11 +111,11 @@ impl Progress {
 
     /// From the cells measured so far, once there are some.
     fn time_left(&self) -> String {
-        let each = match self.measured {
+        let each = match self.settled {
             0 => self.cell_time,
-            measured => self.begun.elapsed() / measured,
+            settled => self.begun.elapsed() / settled,
         };
-        let left = u32::try_from(self.cells).unwrap_or(u32::MAX) - self.measured;
+        let left = u32::try_from(self.cells).unwrap_or(u32::MAX) - self.settled;
         in_words(each * left)
     }
 }

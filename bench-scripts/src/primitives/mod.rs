@@ -35,7 +35,7 @@ const LATEST: &str = "latest-primitives";
 pub const CHILD: &str = "primitives-child";
 
 /// What a repetition takes beside its batch: its processes are started, made ready, and ended.
-const TRIAL_OVERHEAD: Duration = Duration::from_millis(10);
+const TRIAL_OVERHEAD: Duration = Duration::from_millis(25);
 
 /// What is to be measured, and how.
 #[derive(Clone, Debug)]
@@ -171,7 +171,7 @@ fn announce(run: &Run, plan: &Plan, dir: &Path) {
         note("--full shortens nothing");
     }
     let time = match run.counts {
-        Counts::Calibrated => format!("about {}", in_words(row_time(plan) * run.rows as u32)),
+        Counts::Calibrated => format!("about {}", in_words(run_time(plan))),
         Counts::Documents => "as long as the documents' counts take".to_owned(),
     };
     note(format_args!(
@@ -179,6 +179,17 @@ fn announce(run: &Run, plan: &Plan, dir: &Path) {
         run.rows,
         dir.display()
     ));
+}
+
+/// What all rows take about.
+fn run_time(plan: &Plan) -> Duration {
+    let cells = plan.groups().into_iter().flatten();
+    let measured = cells.filter(|cell| {
+        plan.leaves_out(cell)
+            .or_else(|| cell.absent(&plan.cpus))
+            .is_none()
+    });
+    measured.map(|_| row_time(plan)).sum()
 }
 
 /// What a row takes about.

@@ -23,6 +23,7 @@ pub(super) fn measure(plan: &Plan, described: &Run, folder: &mut Folder) -> anyh
         folder,
         progress: Progress::new(described.rows, row_time(plan)),
         family: Vec::new(),
+        group: 0,
         result: Ok(()),
     };
     let failed = run(plan, &mut |event| recorder.hear(event))?;
@@ -38,6 +39,8 @@ struct Recorder<'a> {
     progress: Progress,
     /// The rows of the family that is under way.
     family: Vec<Row>,
+    /// Rows of the group that is under way, until the first of them is there: then all are.
+    group: u32,
     /// What went wrong first.
     result: anyhow::Result<()>,
 }
@@ -52,8 +55,13 @@ impl Recorder<'_> {
                 }
                 let group = format!("{}: {}", family.name(), mechanisms.join(", "));
                 self.progress.announce(group, "");
+                self.group = u32::try_from(mechanisms.len()).unwrap_or(u32::MAX);
             }
             Event::Row(row) => {
+                if self.group > 0 {
+                    self.progress.together(self.group);
+                    self.group = 0;
+                }
                 let is_well = !matches!(row.outcome, Outcome::Failed(_));
                 self.progress
                     .count(report::name(&row), &report::outcome(&row), is_well);
