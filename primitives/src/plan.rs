@@ -32,10 +32,10 @@ pub const SIZES: [usize; 7] = [
 /// The most workers of tables A.4 to A.7.
 pub const WORKERS: usize = 5;
 
-/// Of [`SIZES`], those that the default leaves out.
-pub const LONG_SIZES: [usize; 3] = [2 << 10, 8 << 10, 32 << 10];
-/// Of 1 to [`WORKERS`], those that the default leaves out.
-pub const LONG_WORKERS: [usize; 2] = [3, 4];
+/// Of [`SIZES`], 1 to [`WORKERS`] and [`PARENT_RSS_MB`], those that the default leaves out; also all workers on one CPU.
+const LONG_SIZES: [usize; 2] = [2 << 10, 8 << 10];
+const LONG_WORKERS: [usize; 2] = [3, 4];
+const LONG_RSS_MB: usize = 1000; // to make a gigabyte resident takes longer than all that is measured in it
 
 /// With the documents' counts a row is repeated as often as fits in so long, within [`FEWEST_REPETITIONS`] and
 /// [`Plan::repetitions`].
@@ -56,7 +56,7 @@ pub struct Plan {
     pub counts: Counts,
     /// Repetitions of each cell, at most.
     pub repetitions: usize,
-    /// A calibrated repetition takes at least so long.
+    /// A calibrated repetition takes at least so long, for each worker that shares a CPU.
     pub batch: Duration,
     /// The CPUs that may be used, at least one.
     pub cpus: Vec<usize>,
@@ -150,19 +150,17 @@ impl Plan {
         usize::try_from(fit).map_or(self.repetitions, |fit| fit.clamp(least, self.repetitions))
     }
 
-    /// Why the default, which is to take under four minutes, leaves `cell` out; and a rehearsal, which is to take seconds.
+    /// Why the default, which is to take under four minutes, leaves `cell` out.
     #[must_use]
     pub fn leaves_out(&self, cell: &Cell) -> Option<Absence> {
-        if self.purpose == Purpose::Rehearse
-            && matches!(cell.subject, Subject::Program { rss_mb, .. } if rss_mb > PARENT_RSS_MB[0])
-        {
-            let why = "to make so much resident takes longer than a rehearsal";
-            return Some(Absence::Skipped(why.to_owned()));
-        }
         let left_out = match cell.subject {
             Subject::Channel(_, pattern) => LONG_SIZES.contains(&pattern.bytes()),
-            Subject::Lock { workers, .. } => LONG_WORKERS.contains(&workers),
-            Subject::Handoff(_) | Subject::Program { .. } => false,
+            Subject::Lock { workers, .. } => {
+                LONG_WORKERS.contains(&workers)
+                    || (workers == WORKERS && cell.placement == Placement::SameCpu)
+            }
+            Subject::Program { rss_mb, .. } => rss_mb == LONG_RSS_MB,
+            Subject::Handoff(_) => false,
         };
         (left_out && self.counts == Counts::Calibrated)
             .then(|| Absence::Skipped("the default is short; --full measures it".to_owned()))

@@ -6,6 +6,7 @@ use crate::cell::{Cell, MESSAGES, lost};
 use crate::failure::Failure;
 use crate::plan::{Counts, Plan};
 use crate::row::{Each, Family, Outcome, Row, Value, median};
+use crate::sweep::sweep;
 use crate::trial::{Measured, NoResult, Trial};
 
 /// What a run tells while it goes on.
@@ -44,6 +45,7 @@ pub enum RunError {
 /// [`RunError`]. What goes wrong in a row is in the row.
 pub fn run(plan: &Plan, sink: &mut dyn FnMut(Event<'_>)) -> Result<usize, RunError> {
     plan.check()?;
+    sweep();
     let groups = plan.groups();
     sink(Event::Planned(groups.iter().map(Vec::len).sum()));
     let mut failed = 0;
@@ -106,7 +108,9 @@ fn calibrate<'a>(plan: &Plan, cell: &'a Cell) -> Result<Sample<'a>, NoResult> {
     if let Some(absence) = cell.absent(&plan.cpus).or_else(|| plan.leaves_out(cell)) {
         return Err(absence.into());
     }
-    let wanted = plan.batch.as_nanos() as f64;
+    // So long for each worker. In a slice or two of the scheduler's, workers that share a CPU hardly ever meet: five of
+    // them then take a quarter of the time for a System V semaphore that they take in the long run.
+    let wanted = plan.batch.as_nanos() as f64 * cell.workers_per_cpu(&plan.cpus) as f64;
     let wall =
         |count| trial(plan, cell, count, false).map(|measured| measured.wall_ns.max(1) as f64);
     // A little more than is missing, and never far beyond what the last trial can tell.

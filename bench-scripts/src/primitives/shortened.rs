@@ -1,7 +1,7 @@
 //! In what a run is shorter than the documents that it follows.
 
 use rungs_primitives::cell::{INCREMENTS, MESSAGES, ROUND_TRIPS};
-use rungs_primitives::plan::{Counts, LONG_SIZES, LONG_WORKERS, Plan};
+use rungs_primitives::plan::{Counts, Plan};
 use rungs_primitives::row::Family;
 
 use crate::quantity::{millis, whole};
@@ -13,7 +13,7 @@ pub(super) fn sentences(plan: &Plan) -> Vec<String> {
     }
     let batch = millis(u64::try_from(plan.batch.as_millis()).unwrap_or(u64::MAX));
     let of_family = |&family: &Family| {
-        let both = [fewer(family, &batch), left_out(family)];
+        let both = [fewer(family, &batch), left_out(plan, family)];
         let sentence = move |what| format!("{}: {what}.", family.name());
         both.into_iter().flatten().map(sentence)
     };
@@ -34,16 +34,10 @@ fn fewer(family: Family, batch: &str) -> Option<String> {
     ))
 }
 
-fn left_out(family: Family) -> Option<String> {
-    let list = |values: &[usize]| {
-        let values = values.iter().map(|&value| whole(value as u64));
-        values.collect::<Vec<_>>().join(" and ")
-    };
-    match family {
-        Family::Bandwidth => Some(format!("no messages of {} bytes", list(&LONG_SIZES))),
-        Family::Threads | Family::Processes => {
-            Some(format!("not with {} workers", list(&LONG_WORKERS)))
-        }
-        Family::Latency | Family::Messages | Family::Spawn | Family::Wakeups => None,
-    }
+/// Rows that the default has no time for. Each says so itself.
+fn left_out(plan: &Plan, family: Family) -> Option<String> {
+    let cells = plan.groups().into_iter().flatten();
+    let left_out = cells.filter(|cell| cell.family == family && plan.leaves_out(cell).is_some());
+    let count = left_out.count();
+    (count > 0).then(|| format!("{count} rows are left out, and say so"))
 }
