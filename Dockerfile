@@ -10,6 +10,7 @@ COPY Cargo.toml Cargo.lock ./
 COPY servers servers
 COPY primitives primitives
 COPY bench-scripts bench-scripts
+# With libzmq, which is linked into `rungs`.
 RUN cargo build --release --locked --workspace --bins
 
 FROM debian:bookworm-slim

@@ -14,12 +14,14 @@ use crate::compare::{self, FailOn, Judgement};
 use crate::interrupt::{self, Interrupt, Interrupted};
 use crate::matrix::{Matrix, Overrides};
 use crate::paced::command::LoadArgs;
+use crate::primitives::command::PrimitivesArgs;
 use crate::process::guardian;
 use crate::record::{Advice, AdviceLevel, PrecisionGoal};
 use crate::sweep::{self, Outcome};
 use crate::verify::Depth;
 use crate::{
-    build, cost, cpu_plan, export, list, machine, output, preflight, report, serve, store, verify,
+    build, cost, cpu_plan, export, list, machine, output, preflight, primitives, report, serve,
+    store, verify,
 };
 
 /// Measures what each rung of the Rust I/O ladder costs, and says why.
@@ -43,6 +45,7 @@ Examples:
   rungs sweep                           the quick sweep, under 6 minutes
   rungs sweep --matrix c10k --seed 7    from 100 to 10,000 connections, in order 7
   rungs cost                            what a request costs each rung, taken apart
+  rungs primitives                      what lies below: messages, locks, processes
   rungs report results/latest           render a run again
   rungs compare results/a results/b     what changed between two runs
   rungs serve epoll                     look at a rung with a browser";
@@ -51,6 +54,8 @@ Examples:
 enum Command {
     /// Measure a matrix of entrants and connection counts, and write a report
     Sweep(SweepArgs),
+    /// Measure what lies below the servers: what messages, locks, processes and wake-ups cost
+    Primitives(PrimitivesArgs),
     /// Check that the rungs keep the contract and agree to the byte
     Verify {
         /// Rungs to verify [default: all]
@@ -64,6 +69,7 @@ enum Command {
     #[command(after_long_help = "\
 Examples:
   rungs report results/latest
+  rungs report results/latest-primitives --sweep results/latest    primitives, below the servers of a sweep
   rungs report --index results                               a page over all runs in results
   rungs report results/latest --blog article                 text, pictures and numbers for an article
   rungs report results/latest --export bencher bmf.json      for bencher run --adapter json
@@ -81,6 +87,9 @@ Examples:
         /// Also write the run to FILE in another tool's format: bencher (Bencher Metric Format) or hyperfine; may be repeated
         #[arg(long, num_args = 2, value_names = ["FORMAT", "FILE"])]
         export: Vec<String>,
+        /// Of a run of primitives: take the servers on top of the ladder from the sweep in SWEEP
+        #[arg(long, value_name = "SWEEP", conflicts_with_all = ["index", "blog", "export"])]
+        sweep: Option<PathBuf>,
     },
     /// Compare two runs: what became cheaper or dearer, with intervals and verdicts
     #[command(after_long_help = "\
@@ -146,6 +155,9 @@ Examples:
     /// Ends the children of a killed rungs, which starts it
     #[command(name = guardian::SUBCOMMAND, hide = true)]
     Guardian,
+    /// A part of a row of primitives, which `rungs primitives` starts
+    #[command(name = primitives::CHILD, hide = true)]
+    PrimitivesChild,
     /// Load a server at a fixed rate, and measure latency free of coordinated omission
     Load(LoadArgs),
     /// Print completions for a shell
@@ -228,6 +240,11 @@ impl Cli {
     pub fn run(self) -> anyhow::Result<ExitCode> {
         match self.command {
             Command::Sweep(args) => args.run(),
+            Command::Primitives(args) => args.run(),
+            Command::PrimitivesChild => {
+                rungs_primitives::child::main()?;
+                Ok(ExitCode::SUCCESS)
+            }
             Command::Verify { entrants, quick } => verify_command(&entrants, quick),
             Command::Report {
                 dir, index: true, ..
@@ -236,20 +253,17 @@ impl Cli {
                 Ok(ExitCode::SUCCESS)
             }
             Command::Report {
-                dir, export, blog, ..
+                dir,
+                sweep: Some(sweep),
+                ..
             } => {
-                let exports = export::parse(&export)?;
-                output::report(&dir)?;
-                export::write(&dir, &exports)?;
-                if let Some(out) = blog {
-                    report::blog(&dir, &out)?;
-                    output::line(format_args!(
-                        "article: {}",
-                        out.join("article.md").display()
-                    ))?;
-                }
+                primitives::take_servers(&dir, &sweep)?;
+                primitives::render(&dir)?;
                 Ok(ExitCode::SUCCESS)
             }
+            Command::Report {
+                dir, export, blog, ..
+            } => report_command(&dir, &export, blog.as_deref()),
             Command::Compare {
                 before,
                 after,
@@ -439,6 +453,24 @@ fn verify_command(entrants: &[String], quick: bool) -> anyhow::Result<ExitCode> 
         Err(error) if error.is::<Interrupted>() => Ok(ExitCode::from(interrupt::EXIT_STATUS)),
         Err(error) => Err(error),
     }
+}
+
+fn report_command(dir: &Path, export: &[String], blog: Option<&Path>) -> anyhow::Result<ExitCode> {
+    let exports = export::parse(export)?;
+    if primitives::record::is_in(dir) && exports.is_empty() && blog.is_none() {
+        primitives::render(dir)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    output::report(dir)?;
+    export::write(dir, &exports)?;
+    if let Some(out) = blog {
+        report::blog(dir, out)?;
+        output::line(format_args!(
+            "article: {}",
+            out.join("article.md").display()
+        ))?;
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 fn compare_command(

@@ -44,6 +44,12 @@ pub fn plan(cpus: &[u32], siblings: &[Vec<u32>], pinned: bool) -> CpuPlan {
     }
 }
 
+/// `cpus`, so that the first ones are on cores of their own as long as there are some.
+#[must_use]
+pub fn cores_first(cpus: &[u32], siblings: &[Vec<u32>]) -> Vec<u32> {
+    core_by_core(&cores(cpus, siblings))
+}
+
 /// The CPUs of a server with so many threads: as many, on cores of their own as long as there are some.
 #[must_use]
 pub fn server_cpus(plan: &CpuPlan, threads: Threads) -> Option<Vec<u32>> {
@@ -112,6 +118,14 @@ mod tests {
         let plan = plan(&[0, 1], &[vec![0], vec![1]], true);
         assert!(plan.pinned);
         assert_eq!((plan.server, plan.client), (vec![0], vec![1]));
+    }
+
+    #[test]
+    fn neighbours_in_the_order_of_cores_share_none() {
+        assert_eq!(
+            cores_first(&[0, 1, 2, 3], &[vec![0, 1], vec![2, 3]]),
+            [0, 2, 1, 3]
+        );
     }
 
     #[test]

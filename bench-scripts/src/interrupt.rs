@@ -43,6 +43,12 @@ impl Interrupt {
         self.0.store(true, Ordering::Relaxed);
     }
 
+    /// What is set once a signal came.
+    #[must_use]
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.0)
+    }
+
     /// True once a signal came.
     #[must_use]
     pub fn is_raised(&self) -> bool {

@@ -1,6 +1,7 @@
 //! Preflight: what about this machine would spoil the numbers, and what to do about it.
 
 mod limits;
+pub mod primitives;
 pub mod support;
 mod tracers;
 
@@ -13,6 +14,7 @@ use crate::ladder;
 use crate::load::wrk;
 use crate::matrix::{Matrix, Threads};
 use crate::observe::cpu::CpuTimes;
+use crate::output::note;
 use crate::record::{Advice, AdviceLevel, CpuPlan, Machine};
 
 /// For how long other load and steal are watched.
@@ -37,16 +39,34 @@ pub fn findings(matrix: &Matrix, machine: &Machine, plan: &CpuPlan) -> Vec<Advic
         limits::ports(machine, connections),
         cpus(machine, plan),
         server_threads(matrix, plan),
+    ];
+    findings.extend(settings(machine));
+    findings.extend(tracers::findings(matrix));
+    findings.extend(others(machine));
+    findings.push(fonts());
+    findings
+}
+
+/// What of the machine's settings matters whatever is measured.
+fn settings(machine: &Machine) -> [Advice; 5] {
+    [
         quota(machine),
         governor(machine),
         clock_source(machine),
         virtualisation(machine),
         mitigations(machine),
-    ];
-    findings.extend(tracers::findings(matrix));
-    findings.extend(others(machine));
-    findings.push(fonts());
-    findings
+    ]
+}
+
+/// Says what is not as it should be.
+pub fn warn(findings: &[Advice]) {
+    let not_good = |finding: &&Advice| finding.level != AdviceLevel::Good;
+    for finding in findings.iter().filter(not_good) {
+        note(format_args!(
+            "{}: {} → {}",
+            finding.subject, finding.found, finding.advice
+        ));
+    }
 }
 
 /// The findings with which a sweep cannot begin, in sentences.

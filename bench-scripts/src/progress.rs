@@ -1,5 +1,6 @@
-//! How far a sweep is: a bar on a terminal, plain lines elsewhere.
+//! How far a run is: a bar on a terminal, plain lines elsewhere.
 
+use std::fmt::Display;
 use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
 
@@ -8,13 +9,15 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::output::note;
 use crate::record::Attempt;
 
-/// Says on stderr how far a sweep is.
+/// Says on stderr how far a run is.
 #[derive(Debug)]
 pub struct Progress {
     cells: usize,
     cell_time: Duration,
     begun: Instant,
     measured: u32,
+    /// Cells that the time so far was spent on: more than those told of, where several were measured together.
+    settled: u32,
     bar: Option<ProgressBar>,
 }
 
@@ -33,15 +36,21 @@ impl Progress {
             cell_time,
             begun: Instant::now(),
             measured: 0,
+            settled: 0,
             bar,
         }
     }
 
     /// Says that a cell begins; `last` is the one before it.
     pub fn begin<T: Attempt>(&self, next: &T::Planned, last: Option<&T>) {
-        let Some(bar) = &self.bar else { return };
         let last = last.map_or(String::new(), |cell| format!("  (last: {})", outcome(cell)));
-        bar.set_message(format!("{next}, {} left{last}", self.time_left()));
+        self.announce(next, &last);
+    }
+
+    /// Says that something begins, and more about it behind the time that is left.
+    pub fn announce(&self, next: impl Display, more: &str) {
+        let Some(bar) = &self.bar else { return };
+        bar.set_message(format!("{next}, {} left{more}", self.time_left()));
         bar.tick();
     }
 
@@ -56,23 +65,40 @@ impl Progress {
 
     /// Says how a cell ended.
     pub fn end(&mut self, cell: &impl Attempt) {
+        self.count(cell.planned(), &outcome(cell), cell.validity().is_valid());
+    }
+
+    /// The next so many were measured together, and none of them takes more time.
+    pub fn together(&mut self, cells: u32) {
+        self.settled = self.measured + cells;
+    }
+
+    /// Says how something ended. Beside a bar only what did not end well is worth a line.
+    pub fn count(&mut self, what: impl Display, outcome: &str, is_well: bool) {
         self.measured += 1;
+        self.settled = self.settled.max(self.measured);
         match &self.bar {
             Some(bar) => {
-                if !cell.validity().is_valid() {
-                    bar.println(format!("{}: {}", cell.planned(), outcome(cell)));
+                if !is_well {
+                    bar.println(format!("{what}: {outcome}"));
                 }
                 bar.inc(1);
             }
             None => note(format_args!(
-                "[{:>width$}/{}] {}: {}, {} left",
+                "[{:>width$}/{}] {what}: {outcome}, {} left",
                 self.measured,
                 self.cells,
-                cell.planned(),
-                outcome(cell),
                 self.time_left(),
                 width = self.cells.to_string().len()
             )),
+        }
+    }
+
+    /// Prints something beside the bar.
+    pub fn aside<R>(&self, print: impl FnOnce() -> R) -> R {
+        match &self.bar {
+            Some(bar) => bar.suspend(print),
+            None => print(),
         }
     }
 
@@ -85,11 +111,11 @@ impl Progress {
 
     /// From the cells measured so far, once there are some.
     fn time_left(&self) -> String {
-        let each = match self.measured {
+        let each = match self.settled {
             0 => self.cell_time,
-            measured => self.begun.elapsed() / measured,
+            settled => self.begun.elapsed() / settled,
         };
-        let left = u32::try_from(self.cells).unwrap_or(u32::MAX) - self.measured;
+        let left = u32::try_from(self.cells).unwrap_or(u32::MAX) - self.settled;
         in_words(each * left)
     }
 }

@@ -7,6 +7,8 @@ pub enum Quantity {
     Count,
     /// Time in µs.
     Micros,
+    /// Time in ns.
+    Nanos,
     /// CPU time of one request in µs: to the hundredth, whatever its size, so that two are compared digit by digit.
     Cost,
     /// Memory in bytes.
@@ -21,7 +23,7 @@ impl Quantity {
     pub fn round_unit(self, max: f64) -> f64 {
         match self {
             Self::Bytes => 1024_f64.powf(max.max(1.0).log(1024.0).floor()),
-            Self::Count | Self::Micros | Self::Cost | Self::Ratio => 1.0,
+            Self::Count | Self::Micros | Self::Nanos | Self::Cost | Self::Ratio => 1.0,
         }
     }
 
@@ -31,6 +33,7 @@ impl Quantity {
         match self {
             Self::Count => large(value),
             Self::Micros => micros(value),
+            Self::Nanos => nanos(value),
             Self::Cost => format!("{value:.2} µs"),
             Self::Bytes => bytes(value),
             Self::Ratio => format!("{value:.2}"),
@@ -48,6 +51,26 @@ pub fn large(value: f64) -> String {
 #[must_use]
 pub fn micros(us: f64) -> String {
     scaled(us, 1000.0, &[" µs", " ms", " s"])
+}
+
+/// A time given in ns: `8.91 ns`, `1.24 µs`.
+#[must_use]
+pub fn nanos(ns: f64) -> String {
+    scaled(ns, 1000.0, &[" ns", " µs", " ms", " s"])
+}
+
+/// Three significant digits without a unit, thousands set apart: `0.0123`, `1.23`, `1,234`.
+#[must_use]
+pub fn significant(value: f64) -> String {
+    if value.abs() >= 999.5 {
+        return whole(value.round() as u64);
+    }
+    let magnitude = value.abs().max(1e-12).log10().floor() as i32;
+    // What rounds to the next power of ten has a digit more already.
+    let rounded = rounded(value, 2 - magnitude);
+    let magnitude = rounded.abs().max(1e-12).log10().floor() as i32;
+    let decimals = (2 - magnitude).max(0) as usize;
+    format!("{rounded:.decimals$}")
 }
 
 /// A time of whole ms, as people set it: `800 ms`, `2 s`.
@@ -163,6 +186,17 @@ mod tests {
         assert_eq!(percent(-0.004), "0%");
         assert_eq!(change(-0.0181), "-1.8%");
         assert_eq!(change(-0.0001), "+0.0%");
+    }
+
+    #[test]
+    fn three_significant_digits_whatever_the_size() {
+        assert_eq!(significant(0.012_345), "0.0123");
+        assert_eq!(significant(1.0), "1.00");
+        assert_eq!(significant(9.996), "10.0");
+        assert_eq!(significant(99.96), "100");
+        assert_eq!(significant(999.6), "1,000");
+        assert_eq!(significant(12_345.6), "12,346");
+        assert_eq!(nanos(3_210.0), "3.21 µs");
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::findings::Findings;
 use crate::record::trace::Trace;
 use crate::record::{Attempt, Cell, PacedCell, Planned, Run, SCHEMA_VERSION};
 use crate::render::{self, Exporter, Report};
-use crate::store;
+use crate::{primitives, store};
 
 pub use crate::render::{terminal_sentences, terminal_table};
 
@@ -91,20 +91,31 @@ fn write(
 ) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::with_capacity(exporters.len());
     for exporter in exporters {
-        let path = out.join(exporter.file_name());
+        let name = exporter.file_name();
         let content = exporter
             .export(report)
-            .with_context(|| format!("cannot make {}", path.display()))?;
-        store::write_whole(&path, &content).with_context(|| {
-            format!(
-                "cannot write {}: is it yours, and is there room? What was measured is kept: render it with `rungs report {}`",
-                path.display(),
-                dir.display()
-            )
-        })?;
-        files.push(path);
+            .with_context(|| format!("cannot make {}", out.join(&name).display()))?;
+        files.push(write_file(dir, out, &name, &content)?);
     }
     Ok(files)
+}
+
+/// Writes one of the files that follow from the run in `dir` into `out`. Its path.
+pub(crate) fn write_file(
+    dir: &Path,
+    out: &Path,
+    name: &str,
+    content: &[u8],
+) -> anyhow::Result<PathBuf> {
+    let path = out.join(name);
+    store::write_whole(&path, content).with_context(|| {
+        format!(
+            "cannot write {}: is it yours, and is there room? What was measured is kept: render it with `rungs report {}`",
+            path.display(),
+            dir.display()
+        )
+    })?;
+    Ok(path)
 }
 
 /// A run as it was recorded.
@@ -126,7 +137,7 @@ pub struct Record {
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// A file is missing or not readable.
-    #[error("cannot read {}: {error}. Give the directory that `rungs sweep` wrote", path.display())]
+    #[error("cannot read {}: {error}. Give the directory that `rungs sweep` or `rungs primitives` wrote", path.display())]
     File {
         /// Which.
         path: PathBuf,
@@ -144,6 +155,12 @@ pub enum ReadError {
         /// Its layout.
         found: u32,
     },
+    /// It holds a run of another kind.
+    #[error(
+        "{} holds a run of `rungs primitives`, not a sweep: give the directory that `rungs sweep` wrote",
+        .0.display()
+    )]
+    NoSweep(PathBuf),
     /// A file is not what it must be.
     #[error("{}:{line}: {problem}. The file was changed or damaged: {remedy}", path.display())]
     Line {
@@ -166,7 +183,10 @@ pub enum ReadError {
 ///
 /// When a file is missing, of another layout, or damaged.
 pub fn read(dir: &Path) -> Result<Record, ReadError> {
-    let run = read_run(&dir.join(RUN_FILE))?;
+    if primitives::record::is_in(dir) {
+        return Err(ReadError::NoSweep(dir.to_owned()));
+    }
+    let run: Run = read_run(&dir.join(RUN_FILE))?;
     let mut torn = Vec::new();
     let cells = read_attempts(dir, CELLS_FILE, "cell", &run, &mut torn)?;
     let paced = read_any_attempts(dir, RATES_FILE, "paced cell", &run, &mut torn)?;
@@ -227,14 +247,14 @@ fn read_any_attempts<T: Attempt + DeserializeOwned>(
 }
 
 /// The records of a file that has one per line.
-struct Lines<T> {
-    records: Vec<T>,
+pub(crate) struct Lines<T> {
+    pub(crate) records: Vec<T>,
     /// True where the last line was not written to its end, and was left out.
-    torn: bool,
+    pub(crate) torn: bool,
 }
 
 /// Reads a file that has a record per line, of `what`. `check` says what is wrong with one that can be read.
-fn read_lines<T: DeserializeOwned>(
+pub(crate) fn read_lines<T: DeserializeOwned>(
     path: &Path,
     what: &str,
     mut check: impl FnMut(&T) -> Result<(), String>,
@@ -280,22 +300,27 @@ struct Layout {
     schema: u32,
 }
 
-fn read_run(path: &Path) -> Result<Run, ReadError> {
-    let bytes = read_file(path)?;
-    let damaged = |error: serde_json::Error| ReadError::Line {
-        path: path.to_owned(),
-        line: error.line(),
-        problem: format!("not the description of a run: {}", cause(&error)),
-        remedy: "restore it",
-    };
-    let Layout { schema } = serde_json::from_slice(&bytes).map_err(damaged)?;
+/// Reads `run.json`, of a sweep or of primitives.
+pub(crate) fn read_run<T: DeserializeOwned>(path: &Path) -> Result<T, ReadError> {
+    const WHAT: &str = "the description of a run";
+    let Layout { schema } = read_json(path, WHAT)?;
     if schema != SCHEMA_VERSION {
         return Err(ReadError::Layout {
             path: path.to_owned(),
             found: schema,
         });
     }
-    serde_json::from_slice(&bytes).map_err(damaged)
+    read_json(path, WHAT)
+}
+
+/// Reads a file that is one JSON value, `what`.
+pub(crate) fn read_json<T: DeserializeOwned>(path: &Path, what: &str) -> Result<T, ReadError> {
+    serde_json::from_slice(&read_file(path)?).map_err(|error| ReadError::Line {
+        path: path.to_owned(),
+        line: error.line(),
+        problem: format!("not {what}: {}", cause(&error)),
+        remedy: "restore it",
+    })
 }
 
 /// What is wrong, without the place: the line is named in front of it, and inside one record it is always the first.

@@ -1,10 +1,10 @@
-//! A run's directory while it is measured: run.json first, then cells.jsonl, cell by cell, then rates.jsonl, then traces.jsonl.
+//! A sweep's directory while it is measured: run.json first, then cells.jsonl, cell by cell, then rates.jsonl, then traces.jsonl.
 
-use std::fs::{self, File, TryLockError};
+mod folder;
+
+use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::path::Path;
 
 use serde::Serialize;
 use serde::de::IgnoredAny;
@@ -13,59 +13,19 @@ use sha2::{Digest, Sha256};
 use crate::record::trace::Trace;
 use crate::record::{Cell, PacedCell, Run};
 use crate::report::{self, CELLS_FILE, RATES_FILE, RUN_FILE, Record, TRACES_FILE};
+use folder::{LOGS, unwritable, write_line};
 
-/// The folder of runs whose place was not given.
-const RESULTS: &str = "results";
+pub(crate) use folder::{Folder, RESULTS};
+pub use folder::{StoreError, new_dir, write_json, write_whole};
 
-/// The files that hold a record per line.
-const LOGS: [&str; 3] = [CELLS_FILE, RATES_FILE, TRACES_FILE];
+/// Name of the link to the sweep that began last.
+pub(crate) const LATEST: &str = "latest";
 
-/// The directory of one run, open for writing and locked against other sweeps. A new one that holds no cell when it is
+/// The directory of one sweep, open for writing and locked against others. A new one that holds no cell when it is
 /// dropped takes itself back.
 #[derive(Debug)]
 pub struct Store {
-    dir: PathBuf,
-    cells: File,
-    /// Whether it holds a cell, or has been there before.
-    is_kept: bool,
-    /// Whether `results/latest` is to point to it.
-    is_latest: bool,
-}
-
-/// Why a directory cannot hold a new run.
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    /// It holds one already.
-    #[error(
-        "{} holds a run already: give another directory with --out, or render that run with `rungs report {}`",
-        .0.display(), .0.display()
-    )]
-    Taken(PathBuf),
-    /// Another sweep writes to it.
-    #[error("{} is being measured by another rungs: wait for its end", .0.display())]
-    Busy(PathBuf),
-    /// There is no room, or no more is allowed.
-    #[error(
-        "{} cannot be written ({error}): make room, and if the sweep has begun, go on with `rungs sweep --resume {}`",
-        path.display(), path.parent().unwrap_or(path).display()
-    )]
-    Full {
-        /// What could not be written.
-        path: PathBuf,
-        /// Why. The message holds it, so it is not told again as the cause.
-        error: io::Error,
-    },
-    /// It cannot be written to.
-    #[error(
-        "{} cannot be written ({error}): give a directory of yours with --out; in a container, mount one that its user may write: mkdir -p results && docker run --user \"$(id -u):$(id -g)\" -v \"$PWD/results:/results\" …",
-        path.display()
-    )]
-    Unwritable {
-        /// What could not be written.
-        path: PathBuf,
-        /// Why. The message holds it, so it is not told again as the cause.
-        error: io::Error,
-    },
+    folder: Folder,
 }
 
 impl Store {
@@ -76,26 +36,8 @@ impl Store {
     ///
     /// [`StoreError`].
     pub fn create(out: Option<&Path>, matrix: &str) -> Result<Self, StoreError> {
-        let dir = match out {
-            Some(dir) => dir.to_owned(),
-            None => new_dir(matrix),
-        };
-        if dir.join(RUN_FILE).exists() {
-            return Err(StoreError::Taken(dir));
-        }
-        fs::create_dir_all(&dir).map_err(|error| unwritable(&dir, error))?;
-        let cells = open_cells(&dir)?;
-        // An empty file is what a sweep leaves that was killed before its first cell.
-        let holds = |file| fs::metadata(dir.join(file)).is_ok_and(|file| file.len() > 0);
-        if LOGS.into_iter().any(holds) {
-            return Err(StoreError::Taken(dir));
-        }
-        Ok(Self {
-            dir,
-            cells,
-            is_kept: false,
-            is_latest: out.is_none(),
-        })
+        let folder = Folder::create(out, matrix, CELLS_FILE, LATEST)?;
+        Ok(Self { folder })
     }
 
     /// Opens the directory of a sweep that was cut short. Nothing is changed before [`Store::go_on`].
@@ -106,16 +48,10 @@ impl Store {
     pub fn reopen(dir: &Path) -> anyhow::Result<(Self, Record)> {
         // Before the file is opened, which would make one where there is none.
         report::read(dir)?;
-        let cells = open_cells(dir)?;
+        let folder = Folder::reopen(dir, CELLS_FILE)?;
         // Again, now that nobody else writes to it.
         let record = report::read(dir)?;
-        let store = Self {
-            dir: dir.to_owned(),
-            cells,
-            is_kept: true,
-            is_latest: false,
-        };
-        Ok((store, record))
+        Ok((Self { folder }, record))
     }
 
     /// Makes a directory that was opened again ready for more cells: the line that a crash cut short is cut off, and
@@ -126,7 +62,7 @@ impl Store {
     /// [`StoreError`].
     pub fn go_on(&mut self, record: &Record) -> Result<(), StoreError> {
         for file in LOGS {
-            let path = self.dir.join(file);
+            let path = self.dir().join(file);
             end_last_line(&path).map_err(|error| unwritable(&path, error))?;
         }
         self.write_run(&record.run)
@@ -135,7 +71,7 @@ impl Store {
     /// The directory.
     #[must_use]
     pub fn dir(&self) -> &Path {
-        &self.dir
+        self.folder.dir()
     }
 
     /// Writes run.json.
@@ -144,10 +80,7 @@ impl Store {
     ///
     /// [`StoreError`].
     pub fn write_run(&self, run: &Run) -> Result<(), StoreError> {
-        let path = self.dir.join(RUN_FILE);
-        line(serde_json::to_vec_pretty(run))
-            .and_then(|json| write_whole(&path, &json))
-            .map_err(|error| unwritable(&path, error))
+        self.folder.write(RUN_FILE, run)
     }
 
     /// Appends a cell to cells.jsonl, and has it on disk when it returns: a crash later on does not lose it.
@@ -156,14 +89,7 @@ impl Store {
     ///
     /// [`StoreError`].
     pub fn append(&mut self, cell: &Cell) -> Result<(), StoreError> {
-        let path = self.dir.join(CELLS_FILE);
-        let written = write_line(&mut self.cells, cell).map_err(|error| unwritable(&path, error));
-        if !self.is_kept && self.is_latest {
-            point_latest_to(&self.dir);
-        }
-        // Though it could not be written: a sweep that has begun can go on.
-        self.is_kept = true;
-        written
+        self.folder.append(cell)
     }
 
     /// Appends a paced cell to rates.jsonl, in the same way.
@@ -186,47 +112,10 @@ impl Store {
 
     /// Appends a record to one of the files that are made when there is a first one.
     fn append_to(&self, file: &str, record: &impl Serialize) -> Result<(), StoreError> {
-        let path = self.dir.join(file);
+        let path = self.dir().join(file);
         let file = File::options().append(true).create(true).open(&path);
         file.and_then(|mut file| write_line(&mut file, record))
             .map_err(|error| unwritable(&path, error))
-    }
-}
-
-impl Drop for Store {
-    fn drop(&mut self) {
-        if self.is_kept {
-            return;
-        }
-        for file in [RUN_FILE, CELLS_FILE] {
-            let _ = fs::remove_file(self.dir.join(file));
-        }
-        // Fails if something else is in it, as it should.
-        let _ = fs::remove_dir(&self.dir);
-    }
-}
-
-/// Why `path` could not be written: for want of room, which the user can make, or for another reason.
-fn unwritable(path: &Path, error: io::Error) -> StoreError {
-    let path = path.to_owned();
-    match error.kind() {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
-            StoreError::Full { path, error }
-        }
-        _ => StoreError::Unwritable { path, error },
-    }
-}
-
-/// Opens cells.jsonl for appending, and locks it as long as it is open.
-fn open_cells(dir: &Path) -> Result<File, StoreError> {
-    let path = dir.join(CELLS_FILE);
-    let mut options = File::options();
-    let cells = options.read(true).append(true).create(true).open(&path);
-    let cells = cells.map_err(|error| unwritable(&path, error))?;
-    match cells.try_lock() {
-        Ok(()) => Ok(cells),
-        Err(TryLockError::WouldBlock) => Err(StoreError::Busy(dir.to_owned())),
-        Err(TryLockError::Error(error)) => Err(unwritable(&path, error)),
     }
 }
 
@@ -250,66 +139,6 @@ fn end_last_line(path: &Path) -> io::Result<()> {
     file.sync_data()
 }
 
-/// Appends a record as a line, and has it on disk when it returns.
-fn write_line(file: &mut File, record: &impl Serialize) -> io::Result<()> {
-    // One write, so that a crash tears the last line at most.
-    file.write_all(&line(serde_json::to_vec(record))?)?;
-    file.sync_data()
-}
-
-/// Writes a file as a whole or not at all: whatever happens, `path` holds its old content or all of the new one.
-///
-/// # Errors
-///
-/// Those of open(2), write(2), fsync(2) and rename(2).
-pub fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".part");
-    let part = path.with_file_name(name);
-    let write = || {
-        let mut file = File::create(&part)?;
-        file.write_all(content)?;
-        file.sync_data()?;
-        fs::rename(&part, path)
-    };
-    write().inspect_err(|_| {
-        let _ = fs::remove_file(&part);
-    })
-}
-
-/// JSON as the content of a file, or of a line of one.
-fn line(json: serde_json::Result<Vec<u8>>) -> io::Result<Vec<u8>> {
-    let mut bytes = json?;
-    bytes.push(b'\n');
-    Ok(bytes)
-}
-
-/// A new directory under `results/` for a run of this matrix; it is not made yet.
-#[must_use]
-pub fn new_dir(matrix: &str) -> PathBuf {
-    Path::new(RESULTS).join(dir_name(SystemTime::now(), matrix))
-}
-
-/// `20261130T192158Z-quick`: sorts by time, and needs no quoting anywhere.
-fn dir_name(now: SystemTime, matrix: &str) -> String {
-    let time = humantime::format_rfc3339_seconds(now).to_string();
-    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
-    let matrix: String = matrix.chars().map(plain).collect();
-    format!("{}-{matrix}", time.replace(['-', ':'], ""))
-}
-
-/// Lets `results/latest` point to `dir`. A convenience: where it cannot be made, the sweep goes on.
-fn point_latest_to(dir: &Path) {
-    let (Some(results), Some(name)) = (dir.parent(), dir.file_name()) else {
-        return;
-    };
-    let latest = results.join("latest");
-    if latest.is_symlink() {
-        let _ = fs::remove_file(&latest);
-    }
-    let _ = symlink(name, latest);
-}
-
 /// SHA-256 of a file's content, in hexadecimal.
 ///
 /// # Errors
@@ -330,8 +159,6 @@ pub fn sha256(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]
@@ -402,7 +229,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let text = cut_short(dir.path(), 0);
         let (mut store, _) = Store::reopen(dir.path()).unwrap();
-        store.cells = File::options().write(true).open("/dev/full").unwrap();
+        store.folder.log = File::options().write(true).open("/dev/full").unwrap();
         let error = store
             .append(&cell(text.lines().next().unwrap()))
             .unwrap_err();
@@ -411,16 +238,6 @@ mod tests {
             message.contains("No space left") && message.contains("--resume"),
             "{message}"
         );
-    }
-
-    #[test]
-    fn what_cannot_be_written_whole_leaves_the_old_content() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("file");
-        write_whole(&path, b"old").unwrap();
-        fs::create_dir(dir.path().join("file.part")).unwrap();
-        write_whole(&path, b"new").unwrap_err();
-        assert_eq!(fs::read(&path).unwrap(), b"old");
     }
 
     #[test]
@@ -444,12 +261,6 @@ mod tests {
         drop(Store::create(Some(&full), "quick").unwrap());
         assert!(!empty.exists());
         assert_eq!(fs::read_dir(full).unwrap().count(), 1);
-    }
-
-    #[test]
-    fn names_of_directories_sort_by_time() {
-        let time = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
-        assert_eq!(dir_name(time, "my matrix"), "19941106T084937Z-my-matrix");
     }
 
     #[test]

@@ -382,7 +382,7 @@ fn a_directory_without_a_run_is_said() {
     let dir = tempfile::tempdir().unwrap();
     assert_eq!(
         error_of(&dir),
-        "cannot read DIR/run.json: No such file or directory (os error 2). Give the directory that `rungs sweep` wrote"
+        "cannot read DIR/run.json: No such file or directory (os error 2). Give the directory that `rungs sweep` or `rungs primitives` wrote"
     );
 }
 

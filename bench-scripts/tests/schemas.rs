@@ -9,10 +9,13 @@ use rungs::analyse::analyse_record;
 use rungs::compare::{Comparison, compare};
 use rungs::findings::Findings;
 use rungs::paced::PacedLoad;
+use rungs::primitives::record as primitives;
+use rungs::primitives::report::findings::Findings as PrimitivesFindings;
 use rungs::record::cost::UserSpace;
 use rungs::record::trace::Trace;
 use rungs::record::{Cell, PacedCell, Run};
 use rungs::report;
+use rungs_primitives::programs::claims::Claim;
 use schemars::{JsonSchema, schema_for};
 use serde_json::Value;
 
@@ -45,6 +48,11 @@ fn committed_schemas_are_those_of_the_types() {
     check_committed::<Findings>("findings.schema.json");
     check_committed::<Comparison>("compare.schema.json");
     check_committed::<PacedLoad>("load.schema.json");
+    check_committed::<primitives::Run>("primitives-run.schema.json");
+    check_committed::<rungs_primitives::Row>("primitives-row.schema.json");
+    check_committed::<Vec<Claim>>("primitives-claims.schema.json");
+    check_committed::<primitives::Servers>("primitives-servers.schema.json");
+    check_committed::<PrimitivesFindings>("primitives-findings.schema.json");
 }
 
 fn errors<T: JsonSchema>(instance: &Value) -> Vec<String> {

@@ -213,6 +213,15 @@ impl Cell {
         matches!(self.family, Family::Latency | Family::Wakeups)
     }
 
+    /// Operations of the first trial when it is calibrated: a millisecond of the slowest.
+    #[must_use]
+    pub fn first_count(&self) -> u64 {
+        match self.family {
+            Family::Spawn => 1,
+            _ => 64,
+        }
+    }
+
     /// How often the source did it, in one measurement.
     #[must_use]
     pub fn documents_count(&self) -> u64 {
@@ -256,6 +265,16 @@ impl Cell {
         }
     }
 
+    /// How many workers of a lock have to share a CPU.
+    #[must_use]
+    pub fn workers_per_cpu(&self, cpus: &[usize]) -> usize {
+        match (self.subject, self.placement) {
+            (Subject::Lock { workers, .. }, Placement::SameCpu) => workers,
+            (Subject::Lock { workers, .. }, Placement::AcrossCpus) => workers.div_ceil(cpus.len()),
+            _ => 1,
+        }
+    }
+
     fn message_bytes(&self) -> Option<usize> {
         match self.subject {
             Subject::Channel(_, pattern) => Some(pattern.bytes()),
@@ -265,7 +284,9 @@ impl Cell {
 
     fn note(&self) -> Option<String> {
         match self.subject {
-            Subject::Channel(channel, _) => Some(channel.note()).filter(|note| !note.is_empty()),
+            Subject::Channel(channel, pattern) => {
+                Some(channel.note(pattern)).filter(|note| !note.is_empty())
+            }
             Subject::Handoff(handoff) => handoff.note.map(str::to_owned),
             Subject::Lock { .. } | Subject::Program { .. } => None,
         }
@@ -282,11 +303,6 @@ impl Cell {
             Subject::Program { rss_mb, .. } => Some(rss_mb),
             _ => None,
         };
-        let used = if self.placement == Placement::SameCpu {
-            1
-        } else {
-            cpus.len()
-        };
         Row {
             family: self.family,
             mechanism: self.mechanism().to_owned(),
@@ -295,7 +311,7 @@ impl Cell {
             parent_rss_mb,
             placement: self.placement,
             waits: self.waits(),
-            oversubscribed: workers.is_some_and(|workers| workers > used),
+            oversubscribed: self.workers_per_cpu(cpus) > 1,
             note: self.note(),
             outcome,
         }

@@ -16,7 +16,8 @@
 //!
 //! Every child is this program again, started by fork and exec, and talks with its parent over a SEQPACKET socket that is
 //! its stdin ([`wire`]): descriptors travel there too, so that most objects need no name at all. What needs one is removed
-//! by the keeper as soon as the parent hangs up, however the parent ended.
+//! by the keeper as soon as the parent hangs up, however the parent ended; and by the next run, if the keeper was killed too
+//! ([`sweep`]).
 //!
 //! Where to look:
 //!
@@ -39,6 +40,7 @@ pub mod programs;
 pub mod roles;
 pub mod row;
 pub mod run;
+pub mod sweep;
 pub mod sys;
 pub mod trial;
 pub mod wire;

@@ -1,6 +1,8 @@
 //! The system's limits, read before anything is made: what is beyond them is an absence, never a smaller size.
 
 use rustix::process::{Resource, getrlimit};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::failure::{Absence, Failure};
 
@@ -9,6 +11,37 @@ const UDP_BYTES: usize = 65_535 - 20 - 8;
 
 /// Kernel bytes for each message of a Posix queue beside its text: getrlimit(2), RLIMIT_MSGQUEUE.
 const POSIX_QUEUE_OVERHEAD: u64 = 96;
+
+/// A limit as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Limit {
+    /// As sysctl(8) or getrlimit(2) names it.
+    pub name: String,
+    /// Its value; none where there is no limit, or the system does not tell.
+    pub value: Option<u64>,
+}
+
+/// The limits that bound rows.
+#[must_use]
+pub fn all() -> Vec<Limit> {
+    let of_proc = [
+        "fs/mqueue/msg_max",
+        "fs/mqueue/msgsize_max",
+        "fs/pipe-max-size",
+        "kernel/msgmax",
+        "kernel/msgmnb",
+        "net/unix/max_dgram_qlen",
+    ];
+    let of_proc = of_proc.map(|name| Limit {
+        name: name.replace('/', "."),
+        value: read(name).ok(),
+    });
+    let queues = Limit {
+        name: "RLIMIT_MSGQUEUE".to_owned(),
+        value: getrlimit(Resource::Msgqueue).current,
+    };
+    of_proc.into_iter().chain([queues]).collect()
+}
 
 /// The number in `/proc/sys/NAME`.
 ///

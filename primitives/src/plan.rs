@@ -1,13 +1,20 @@
 //! Which cells there are, and how often each is measured.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::cell::{Cell, MESSAGE_BYTES, Subject, one_way};
 use crate::channels;
+use crate::failure::Absence;
 use crate::handoffs;
 use crate::locks::{self, Scope};
 use crate::programs;
 use crate::row::{Family, Placement};
+use crate::run::RunError;
 use crate::trial::ChildCommand;
 use crate::wire::{Body, Pattern};
 
@@ -25,6 +32,18 @@ pub const SIZES: [usize; 7] = [
 /// The most workers of tables A.4 to A.7.
 pub const WORKERS: usize = 5;
 
+/// Of [`SIZES`], 1 to [`WORKERS`] and [`PARENT_RSS_MB`], those that the default leaves out; also all workers on one CPU.
+const LONG_SIZES: [usize; 2] = [2 << 10, 8 << 10];
+const LONG_WORKERS: [usize; 2] = [3, 4];
+const LONG_RSS_MB: usize = 1000; // to make a gigabyte resident takes longer than all that is measured in it
+
+/// With the documents' counts a row is repeated as often as fits in so long, within [`FEWEST_REPETITIONS`] and
+/// [`Plan::repetitions`].
+const TIME_FOR_A_LONG_ROW: Duration = Duration::from_secs(10);
+
+/// Below that a median and a spread mean nothing.
+const FEWEST_REPETITIONS: usize = 3;
+
 /// Resident sets of a process that starts others, MB.
 pub const PARENT_RSS_MB: [usize; 3] = [10, 100, 1000];
 
@@ -35,9 +54,9 @@ pub struct Plan {
     pub families: Vec<Family>,
     /// How many operations a repetition has.
     pub counts: Counts,
-    /// Repetitions of each cell.
+    /// Repetitions of each cell, at most.
     pub repetitions: usize,
-    /// A calibrated repetition takes at least so long.
+    /// A calibrated repetition takes at least so long, for each worker that shares a CPU.
     pub batch: Duration,
     /// The CPUs that may be used, at least one.
     pub cpus: Vec<usize>,
@@ -47,10 +66,13 @@ pub struct Plan {
     pub command: ChildCommand,
     /// Whether the values will be believed.
     pub purpose: Purpose,
+    /// Set, it ends the run at once, without the rows of the group that is under way. A signal's handler may set it.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// How many operations a repetition has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Counts {
     /// As many as take [`Plan::batch`].
     Calibrated,
@@ -59,7 +81,8 @@ pub enum Counts {
 }
 
 /// What a run is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Purpose {
     /// Values. A debug build refuses.
     Measure,
@@ -80,10 +103,11 @@ impl Plan {
             patience: Duration::from_secs(30),
             command,
             purpose: Purpose::Measure,
+            stop: Arc::default(),
         }
     }
 
-    /// With the documents' own counts.
+    /// With the documents' own counts, and all of their parameters.
     #[must_use]
     pub fn full(self) -> Self {
         Self {
@@ -91,6 +115,55 @@ impl Plan {
             patience: Duration::from_secs(1800),
             ..self
         }
+    }
+
+    /// Whether it can be run.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError`].
+    pub fn check(&self) -> Result<(), RunError> {
+        if cfg!(debug_assertions) && self.purpose == Purpose::Measure {
+            return Err(RunError::DebugBuild);
+        }
+        if self.cpus.is_empty() {
+            return Err(RunError::NoCpu);
+        }
+        Ok(())
+    }
+
+    /// Whether the run is to end.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// How often a cell is measured of which one repetition takes as long as `one`. A long one varies less, since it is
+    /// itself a mean over many moments: so that `full` ends within the hour, it has fewer.
+    #[must_use]
+    pub fn repetitions_of(&self, one: Duration) -> usize {
+        if self.counts == Counts::Calibrated {
+            return self.repetitions;
+        }
+        let fit = TIME_FOR_A_LONG_ROW.as_nanos() / one.as_nanos().max(1);
+        let least = FEWEST_REPETITIONS.min(self.repetitions);
+        usize::try_from(fit).map_or(self.repetitions, |fit| fit.clamp(least, self.repetitions))
+    }
+
+    /// Why the default, which is to take under four minutes, leaves `cell` out.
+    #[must_use]
+    pub fn leaves_out(&self, cell: &Cell) -> Option<Absence> {
+        let left_out = match cell.subject {
+            Subject::Channel(_, pattern) => LONG_SIZES.contains(&pattern.bytes()),
+            Subject::Lock { workers, .. } => {
+                LONG_WORKERS.contains(&workers)
+                    || (workers == WORKERS && cell.placement == Placement::SameCpu)
+            }
+            Subject::Program { rss_mb, .. } => rss_mb == LONG_RSS_MB,
+            Subject::Handoff(_) => false,
+        };
+        (left_out && self.counts == Counts::Calibrated)
+            .then(|| Absence::Skipped("the default is short; --full measures it".to_owned()))
     }
 
     /// The cells, in groups whose repetitions are interleaved: those that a table compares with each other.

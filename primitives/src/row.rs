@@ -26,6 +26,33 @@ pub enum Family {
     Wakeups,
 }
 
+impl Family {
+    /// All of them, in the order of the documents.
+    pub const ALL: [Self; 7] = [
+        Self::Latency,
+        Self::Bandwidth,
+        Self::Threads,
+        Self::Processes,
+        Self::Messages,
+        Self::Spawn,
+        Self::Wakeups,
+    ];
+
+    /// As the command line and the files have it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Latency => "latency",
+            Self::Bandwidth => "bandwidth",
+            Self::Threads => "threads",
+            Self::Processes => "processes",
+            Self::Messages => "messages",
+            Self::Spawn => "spawn",
+            Self::Wakeups => "wakeups",
+        }
+    }
+}
+
 /// On which CPUs the parts of a row run. Never unpinned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -101,6 +128,18 @@ pub enum Unit {
     /// Seconds for the document's whole count.
     #[serde(rename = "s")]
     Seconds,
+}
+
+impl Unit {
+    /// As tables print it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Micros => "µs",
+            Self::MegabytesPerSecond => "MB/s",
+            Self::Seconds => "s",
+        }
+    }
 }
 
 /// Repetitions and what they say.

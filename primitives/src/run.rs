@@ -1,9 +1,12 @@
 //! Runs a plan: calibrates each cell, interleaves the repetitions of a group, and tells rows as they are done.
 
+use std::time::Duration;
+
 use crate::cell::{Cell, MESSAGES, lost};
 use crate::failure::Failure;
-use crate::plan::{Counts, Plan, Purpose};
+use crate::plan::{Counts, Plan};
 use crate::row::{Each, Family, Outcome, Row, Value, median};
+use crate::sweep::sweep;
 use crate::trial::{Measured, NoResult, Trial};
 
 /// What a run tells while it goes on.
@@ -13,6 +16,8 @@ pub enum Event<'a> {
     Planned(usize),
     /// A group begins.
     Group {
+        /// What they are about.
+        family: Family,
         /// Its cells' names.
         mechanisms: Vec<&'a str>,
     },
@@ -39,20 +44,21 @@ pub enum RunError {
 ///
 /// [`RunError`]. What goes wrong in a row is in the row.
 pub fn run(plan: &Plan, sink: &mut dyn FnMut(Event<'_>)) -> Result<usize, RunError> {
-    if cfg!(debug_assertions) && plan.purpose == Purpose::Measure {
-        return Err(RunError::DebugBuild);
-    }
-    if plan.cpus.is_empty() {
-        return Err(RunError::NoCpu);
-    }
+    plan.check()?;
+    sweep();
     let groups = plan.groups();
     sink(Event::Planned(groups.iter().map(Vec::len).sum()));
     let mut failed = 0;
     for group in &groups {
         sink(Event::Group {
+            family: group[0].family,
             mechanisms: group.iter().map(Cell::mechanism).collect(),
         });
-        for row in measure(plan, group) {
+        let rows = measure(plan, group);
+        if plan.is_stopped() {
+            break;
+        }
+        for row in rows {
             failed += usize::from(matches!(row.outcome, Outcome::Failed(_)));
             sink(Event::Row(row));
         }
@@ -64,6 +70,7 @@ pub fn run(plan: &Plan, sink: &mut dyn FnMut(Event<'_>)) -> Result<usize, RunErr
 struct Sample<'a> {
     cell: &'a Cell,
     count: u64,
+    repetitions: usize,
     values: Vec<f64>,
     reader_cpu_ns: Vec<f64>,
     lost: u64,
@@ -72,9 +79,10 @@ struct Sample<'a> {
 fn measure(plan: &Plan, group: &[Cell]) -> Vec<Row> {
     let mut samples: Vec<Result<Sample<'_>, NoResult>> =
         group.iter().map(|cell| calibrate(plan, cell)).collect();
-    for _ in 0..plan.repetitions {
+    for round in 0..plan.repetitions {
         for sample in &mut samples {
             if let Ok(going) = sample
+                && round < going.repetitions
                 && let Err(no) = going.repeat(plan)
             {
                 *sample = Err(no);
@@ -94,32 +102,40 @@ fn measure(plan: &Plan, group: &[Cell]) -> Vec<Row> {
         .collect()
 }
 
-/// Finds how many operations take [`Plan::batch`].
+/// Finds how many operations take [`Plan::batch`]: by short trials up to a fifth of it, then by a whole one, which also
+/// warms up.
 fn calibrate<'a>(plan: &Plan, cell: &'a Cell) -> Result<Sample<'a>, NoResult> {
-    if let Some(absence) = cell.absent(&plan.cpus) {
+    if let Some(absence) = cell.absent(&plan.cpus).or_else(|| plan.leaves_out(cell)) {
         return Err(absence.into());
     }
-    let wanted = plan.batch.as_nanos() as f64;
+    // So long for each worker. In a slice or two of the scheduler's, workers that share a CPU hardly ever meet: five of
+    // them then take a quarter of the time for a System V semaphore that they take in the long run.
+    let wanted = plan.batch.as_nanos() as f64 * cell.workers_per_cpu(&plan.cpus) as f64;
     let wall =
         |count| trial(plan, cell, count, false).map(|measured| measured.wall_ns.max(1) as f64);
-    let mut count = 1;
-    loop {
-        let mut took = wall(count)?;
-        if took >= wanted {
-            took = took.min(wall(count)?); // once may be chance: a late wake-up lasts as long as many operations
-        }
-        if took >= wanted {
-            break;
-        }
-        // A little more than is missing, and never far beyond what the last trial can tell.
-        count = (count as f64 * (1.1 * wanted / took).clamp(1.1, 64.0)).ceil() as u64;
+    // A little more than is missing, and never far beyond what the last trial can tell.
+    let longer = |count: u64, wanted: f64, took: f64| {
+        (count as f64 * (1.05 * wanted / took).clamp(1.05, 256.0)).ceil() as u64
+    };
+    let mut count = cell.first_count();
+    let mut took = wall(count)?;
+    while took < wanted / 5.0 {
+        count = longer(count, wanted / 4.0, took);
+        took = wall(count)?;
     }
+    while took < wanted {
+        count = longer(count, wanted, took);
+        took = wall(count)?;
+    }
+    let calibrated = count;
     if plan.counts == Counts::Documents {
         count = count.max(cell.documents_count());
     }
+    let one = Duration::from_nanos((took * count as f64 / calibrated as f64) as u64);
     Ok(Sample {
         cell,
         count,
+        repetitions: plan.repetitions_of(one),
         values: Vec::new(),
         reader_cpu_ns: Vec::new(),
         lost: 0,
@@ -127,11 +143,15 @@ fn calibrate<'a>(plan: &Plan, cell: &'a Cell) -> Result<Sample<'a>, NoResult> {
 }
 
 fn trial(plan: &Plan, cell: &Cell, count: u64, each: bool) -> Result<Measured, NoResult> {
+    if plan.is_stopped() {
+        return Err(Failure::Wrong("the run was stopped".to_owned()).into());
+    }
     let trial = Trial {
         command: &plan.command,
         keeper: cell.keeper(),
         parts: cell.parts(&plan.cpus, count, each),
         patience: plan.patience,
+        stop: &plan.stop,
     };
     let measured = trial.run()?;
     cell.check(&measured, count)?;

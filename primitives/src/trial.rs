@@ -5,10 +5,11 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::retry_on_intr;
+use rustix::io::Errno;
 
 use crate::clock::now_ns;
 use crate::failure::{Absence, Failure};
@@ -34,6 +35,8 @@ pub struct Trial<'a> {
     pub parts: Vec<(Role, Vec<usize>)>,
     /// How long the watchdog waits for each step.
     pub patience: Duration,
+    /// Whether a signal is to end it.
+    pub stop: &'a AtomicBool,
 }
 
 /// Why a trial has no result.
@@ -120,7 +123,10 @@ impl Trial<'_> {
             let left = deadline.saturating_duration_since(Instant::now());
             let left = Timespec::try_from(left)
                 .map_err(|_| Failure::hung(parts[first].role, self.patience))?;
-            retry_on_intr(|| poll(&mut polled, Some(&left))).map_err(Failure::call("poll"))?;
+            match poll(&mut polled, Some(&left)) {
+                Err(Errno::INTR) if !self.stop.load(Ordering::Relaxed) => continue,
+                result => result.map_err(Failure::call("poll"))?,
+            };
             let heard = polled
                 .iter()
                 .position(|polled| !polled.revents().is_empty());

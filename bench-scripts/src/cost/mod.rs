@@ -8,7 +8,6 @@ mod measure;
 mod stepper;
 
 use std::path::Path;
-use std::time::SystemTime;
 
 use anyhow::{Context, bail};
 
@@ -23,7 +22,7 @@ use crate::record::trace::{Absence, Traced};
 use crate::record::{EntrantBinary, Run, SCHEMA_VERSION};
 use crate::render::{cost_md, cost_table};
 use crate::server::Launch;
-use crate::{machine, process, report, store};
+use crate::{machine, process, provenance, report, store};
 use measure::{Problem, Subject};
 
 /// Name of the file that holds what was measured.
@@ -91,7 +90,7 @@ fn measure(run: &Run, findings: &Findings, interrupt: &Interrupt) -> anyhow::Res
     }
     Ok(UserSpace {
         schema: SCHEMA_VERSION,
-        measured_at: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+        measured_at: provenance::now(),
         costs,
     })
 }

@@ -50,6 +50,8 @@ pub enum Plot {
     Curves(Curves),
     /// A bar per entrant.
     Bars(Bars),
+    /// Points on a line of their own.
+    Dots(Dots),
 }
 
 /// Lines over a common x axis.
@@ -161,6 +163,54 @@ pub struct BarValue {
     pub text: String,
     /// A second remark, such as the ratio to the control.
     pub remark: Option<String>,
+}
+
+/// A line per subject with a point for each way in which it was measured, along a common axis; figures beside them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dots {
+    /// The axis along the lines.
+    pub axis: Axis,
+    /// The ways, for the legend.
+    pub ways: Vec<Way>,
+    /// What the columns of figures are.
+    pub columns: Vec<String>,
+    /// The lines, from the bottom upwards.
+    pub rows: Vec<DotRow>,
+}
+
+/// A way in which subjects were measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Way {
+    /// What the legend says.
+    pub name: &'static str,
+    /// How its points look.
+    pub style: Style,
+}
+
+/// One line of points; without anything it is a gap between two groups of lines.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DotRow {
+    /// The subject.
+    pub label: String,
+    /// What was measured of it; set faint.
+    pub detail: String,
+    /// Its points.
+    pub dots: Vec<Dot>,
+    /// A figure for each of [`Dots::columns`].
+    pub figures: Vec<String>,
+}
+
+/// One point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dot {
+    /// Which of [`Dots::ways`].
+    pub way: usize,
+    /// Where it is.
+    pub value: f64,
+    /// Lower end of what is drawn around it.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
 }
 
 impl PlotPoint {

@@ -79,7 +79,10 @@ pub enum Dash {
     Dotted,
 }
 
-const COLOURS: [Rgb; 6] = [
+/// How many colours there are.
+pub const HUES: usize = 6;
+
+const COLOURS: [Rgb; HUES] = [
     Rgb(0x00, 0x72, 0xb2),
     Rgb(0xe6, 0x9f, 0x00),
     Rgb(0x00, 0x9e, 0x73),

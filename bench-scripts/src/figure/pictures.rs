@@ -258,7 +258,7 @@ fn stretches(entrant: &EntrantFindings, measure: &Measure) -> Vec<Vec<PlotPoint>
 }
 
 /// Points in unbroken stretches, cut where there is none.
-pub(super) fn unbroken(points: impl Iterator<Item = Option<PlotPoint>>) -> Vec<Vec<PlotPoint>> {
+pub(crate) fn unbroken(points: impl Iterator<Item = Option<PlotPoint>>) -> Vec<Vec<PlotPoint>> {
     let points: Vec<Option<PlotPoint>> = points.collect();
     points
         .split(Option::is_none)

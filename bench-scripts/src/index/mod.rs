@@ -11,7 +11,7 @@ use crate::analyse::analyse;
 use crate::findings::Findings;
 use crate::render;
 use crate::report::{self, RUN_FILE};
-use crate::store;
+use crate::{primitives, store};
 
 pub(crate) use trend::{Trend, minute, trends};
 
@@ -99,6 +99,7 @@ fn read(results: &Path) -> anyhow::Result<Index> {
         // `results/latest` is a link, to a run that is there under its own name.
         if !entry.file_type().with_context(folder)?.is_dir()
             || !entry.path().join(RUN_FILE).exists()
+            || primitives::record::is_in(&entry.path())
         {
             continue;
         }

@@ -91,7 +91,7 @@ impl<'a> TrendView<'a> {
             .collect();
         let curves = figure.panels.iter().find_map(|panel| match &panel.plot {
             Plot::Curves(curves) => Some(interactive::chart(curves, &looks)),
-            Plot::Bars(_) => None,
+            Plot::Bars(_) | Plot::Dots(_) => None,
         });
         Self {
             title: &figure.title,

@@ -12,13 +12,13 @@ mod pictures;
 mod rates;
 mod rates_csv;
 mod report_html;
-mod report_md;
+pub(crate) mod report_md;
 mod scaling_words;
-mod tables;
-mod terminal;
+pub(crate) mod tables;
+pub(crate) mod terminal;
 mod traces;
 mod traces_csv;
-mod words;
+pub(crate) mod words;
 
 use crate::figure::{Figure, pictures as figures, png::Rasteriser, svg};
 use crate::findings::Findings;

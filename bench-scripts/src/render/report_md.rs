@@ -7,6 +7,7 @@ use super::scaling_words;
 use super::tables::{self, Table};
 use super::words::{self, Entry};
 use super::{Exporter, Report};
+use crate::record::Advice;
 
 pub(super) struct ReportMd;
 
@@ -54,7 +55,7 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
     }
     write_invalid(out, report)?;
     write_outliers(out, report)?;
-    write_preflight(out, report)?;
+    write_preflight(out, &run.preflight)?;
     write_entries(out, "Environment", words::environment(run))?;
     write_entries(out, "Programs", words::programs(run))?;
     writeln!(out, "\n## Method")?;
@@ -69,7 +70,7 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
     )
 }
 
-pub(super) fn write_table(out: &mut String, table: &Table) -> fmt::Result {
+pub(crate) fn write_table(out: &mut String, table: &Table) -> fmt::Result {
     writeln!(out, "\n## {}\n\n{}", table.title, line(&table.caption))?;
     if table.groups.is_empty() {
         return Ok(());
@@ -148,19 +149,19 @@ fn write_outliers(out: &mut String, report: &Report) -> fmt::Result {
     Ok(())
 }
 
-fn write_preflight(out: &mut String, report: &Report) -> fmt::Result {
+pub(crate) fn write_preflight(out: &mut String, preflight: &[Advice]) -> fmt::Result {
     writeln!(out, "\n## Preflight\n")?;
     writeln!(
         out,
         "| | subject | found | advice |\n| --- | --- | --- | --- |"
     )?;
-    for row in words::preflight_rows(report.run) {
+    for row in words::preflight_rows(preflight) {
         write_row(out, [row.level, &row.subject, &row.found, &row.advice])?;
     }
     Ok(())
 }
 
-pub(super) fn write_entries(out: &mut String, title: &str, entries: Vec<Entry>) -> fmt::Result {
+pub(crate) fn write_entries(out: &mut String, title: &str, entries: Vec<Entry>) -> fmt::Result {
     writeln!(out, "\n## {title}\n")?;
     for (term, text) in entries {
         writeln!(out, "- **{}**: {}", line(&term), line(&text))?;
@@ -169,7 +170,7 @@ pub(super) fn write_entries(out: &mut String, title: &str, entries: Vec<Entry>) 
 }
 
 /// Foreign text on one line, and harmless to a table and to HTML.
-pub(super) fn line(text: &str) -> String {
+pub(crate) fn line(text: &str) -> String {
     text.replace('\\', "\\\\")
         .replace('|', "\\|")
         .replace('<', "&lt;")

@@ -12,22 +12,22 @@ use crate::findings::{
 use crate::quantity;
 
 /// A table, filled: rows in groups, one group per connection count or per entrant.
-pub(super) struct Table {
+pub(crate) struct Table {
     /// What it is about.
-    pub(super) title: &'static str,
+    pub(crate) title: &'static str,
     /// How to read it.
-    pub(super) caption: Cow<'static, str>,
+    pub(crate) caption: Cow<'static, str>,
     /// What the groups are.
-    pub(super) grouped_by: Head,
+    pub(crate) grouped_by: Head,
     /// Its columns.
-    pub(super) columns: Vec<Head>,
+    pub(crate) columns: Vec<Head>,
     /// Its rows; none where there is nothing but the caption to say.
-    pub(super) groups: Vec<Group>,
+    pub(crate) groups: Vec<Group>,
 }
 
 impl Table {
     /// Its title as a name of a part of a page: `cost-and-rate`.
-    pub(super) fn id(&self) -> String {
+    pub(crate) fn id(&self) -> String {
         let words = self.title.to_lowercase();
         let words = words.split(|c: char| !c.is_ascii_alphanumeric());
         words
@@ -38,18 +38,18 @@ impl Table {
 }
 
 /// The rows that belong together.
-pub(super) struct Group {
+pub(crate) struct Group {
     /// `100 connections`.
-    pub(super) heading: String,
+    pub(crate) heading: String,
     /// The connection count alone, or the entrant.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// Its rows; entrants from the bottom of the ladder to its top.
-    pub(super) rows: Vec<Vec<String>>,
+    pub(crate) rows: Vec<Vec<String>>,
 }
 
 impl Group {
     /// The rows of a connection count.
-    pub(super) fn of_count(connections: u64, rows: Vec<Vec<String>>) -> Self {
+    pub(crate) fn of_count(connections: u64, rows: Vec<Vec<String>>) -> Self {
         let name = quantity::whole(connections);
         Self {
             heading: format!("{name} connections"),
@@ -61,11 +61,11 @@ impl Group {
 
 /// The head of a column.
 #[derive(Clone)]
-pub(super) struct Head {
+pub(crate) struct Head {
     /// What is in it, with the unit.
-    pub(super) head: Cow<'static, str>,
+    pub(crate) head: Cow<'static, str>,
     /// Whether it is text, and so set to the left.
-    pub(super) text: bool,
+    pub(crate) text: bool,
 }
 
 /// One column of a table with a row per entrant.
@@ -241,17 +241,17 @@ const SUMMARY: &[Column] = &[
 ];
 
 /// Where a figure does not exist.
-pub(super) const NOTHING: &str = "–";
+pub(crate) const NOTHING: &str = "–";
 
 impl Head {
-    pub(super) const fn text(head: &'static str) -> Self {
+    pub(crate) const fn text(head: &'static str) -> Self {
         Self {
             head: Cow::Borrowed(head),
             text: true,
         }
     }
 
-    pub(super) const fn number(head: &'static str) -> Self {
+    pub(crate) const fn number(head: &'static str) -> Self {
         Self {
             head: Cow::Borrowed(head),
             text: false,
@@ -356,7 +356,7 @@ pub(super) fn interval(interval: Option<Interval>, write: fn(f64) -> String) -> 
     )
 }
 
-pub(super) fn hundredths(value: f64) -> String {
+pub(crate) fn hundredths(value: f64) -> String {
     format!("{value:.2}")
 }
 

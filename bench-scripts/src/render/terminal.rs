@@ -20,7 +20,7 @@ pub fn terminal_table(findings: &Findings) -> String {
 }
 
 /// A table with a blank line between its groups.
-pub(super) fn text(filled: &Table) -> String {
+pub(crate) fn text(filled: &Table) -> String {
     let heads = filled.columns.iter().map(|column| column.head.as_ref());
     let header: Vec<&str> = [filled.grouped_by.head.as_ref()]
         .into_iter()

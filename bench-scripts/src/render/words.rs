@@ -3,10 +3,10 @@
 use super::{rates, traces};
 use crate::findings::Findings;
 use crate::quantity;
-use crate::record::{AdviceLevel, CpuPlan, Run};
+use crate::record::{Advice, AdviceLevel, CpuPlan, Machine, Run};
 
 /// A term and what is said of it.
-pub(super) type Entry = (String, String);
+pub(crate) type Entry = (String, String);
 
 /// An invalid cell, for the tables that name them all.
 pub(super) struct InvalidRow {
@@ -27,11 +27,11 @@ pub(super) struct OutlierRow {
 }
 
 /// A finding of preflight.
-pub(super) struct PreflightRow {
-    pub(super) level: &'static str,
-    pub(super) subject: String,
-    pub(super) found: String,
-    pub(super) advice: String,
+pub(crate) struct PreflightRow {
+    pub(crate) level: &'static str,
+    pub(crate) subject: String,
+    pub(crate) found: String,
+    pub(crate) advice: String,
 }
 
 pub(super) fn torn_last_line(file: &str) -> String {
@@ -135,8 +135,8 @@ pub(super) fn outlier_rows(findings: &Findings) -> Vec<OutlierRow> {
         .collect()
 }
 
-pub(super) fn preflight_rows(run: &Run) -> Vec<PreflightRow> {
-    run.preflight
+pub(crate) fn preflight_rows(preflight: &[Advice]) -> Vec<PreflightRow> {
+    preflight
         .iter()
         .map(|advice| PreflightRow {
             level: match advice.level {
@@ -153,12 +153,33 @@ pub(super) fn preflight_rows(run: &Run) -> Vec<PreflightRow> {
 
 /// The machine, its settings, and the programs.
 pub(super) fn environment(run: &Run) -> Vec<Entry> {
-    let machine = &run.machine;
+    let mut entries = machine(&run.machine);
+    let of_run = [
+        ("CPU plan", cpu_plan(&run.cpu_plan)),
+        ("load generator", load_generator(run)),
+        ("toolchain", run.toolchain.clone()),
+        ("rungs", run.rungs_version.clone()),
+        ("Cargo.lock, SHA-256", run.cargo_lock_sha256.clone()),
+    ];
+    entries.extend(of_run.map(|(term, text)| (term.to_owned(), text)));
+    if let Some(digest) = &run.image_digest {
+        entries.push(("container image".to_owned(), digest.clone()));
+    }
+    if !run.resumed_at.is_empty() {
+        entries.push((
+            "cut short, and resumed at".to_owned(),
+            run.resumed_at.join(", "),
+        ));
+    }
+    entries
+}
+
+/// The machine and its settings.
+pub(crate) fn machine(machine: &Machine) -> Vec<Entry> {
     let or_none = |value: &Option<String>, none: &str| value.clone().unwrap_or(none.to_owned());
-    let mut entries = vec![
+    let entries = [
         ("processor", machine.cpu_model.clone()),
         ("CPUs allowed", cpu_list(&machine.cpus_allowed)),
-        ("CPU plan", cpu_plan(&run.cpu_plan)),
         (
             "CPU quota",
             machine
@@ -185,20 +206,10 @@ pub(super) fn environment(run: &Run) -> Vec<Entry> {
             "local ports",
             format!("{} to {}", machine.local_ports.0, machine.local_ports.1),
         ),
-        ("load generator", load_generator(run)),
-        ("toolchain", run.toolchain.clone()),
-        ("rungs", run.rungs_version.clone()),
-        ("Cargo.lock, SHA-256", run.cargo_lock_sha256.clone()),
     ];
-    if let Some(digest) = &run.image_digest {
-        entries.push(("container image", digest.clone()));
-    }
-    if !run.resumed_at.is_empty() {
-        entries.push(("cut short, and resumed at", run.resumed_at.join(", ")));
-    }
     entries
-        .into_iter()
         .map(|(term, text)| (term.to_owned(), text))
+        .into_iter()
         .collect()
 }
 
@@ -342,16 +353,7 @@ pub(super) fn definitions(run: &Run) -> Vec<Entry> {
 
 /// The command that measures the same cells in the same order again.
 pub(super) fn reproduction(run: &Run) -> String {
-    let mut words = Vec::new();
-    let mut given = run.command_line.iter();
-    while let Some(word) = given.next() {
-        // A run's directory is written once: the repetition gets its own.
-        if word == "--out" {
-            given.next();
-        } else if !word.starts_with("--out=") {
-            words.push(word.clone());
-        }
-    }
+    let mut words = again(&run.command_line);
     let seeded = words
         .iter()
         .any(|w| w == "--seed" || w.starts_with("--seed="));
@@ -359,8 +361,22 @@ pub(super) fn reproduction(run: &Run) -> String {
         words.push("--seed".to_owned());
         words.push(run.seed.to_string());
     }
-    name_only(&mut words);
     shell_line(&words)
+}
+
+/// A command line without what only its first time had: the program's folder, and the run's directory, which is written once.
+pub(crate) fn again(command_line: &[String]) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut given = command_line.iter();
+    while let Some(word) = given.next() {
+        if word == "--out" {
+            given.next();
+        } else if !word.starts_with("--out=") {
+            words.push(word.clone());
+        }
+    }
+    name_only(&mut words);
+    words
 }
 
 /// Cuts the folder off the program: where somebody keeps our programs concerns no reader, and its hash says which it was.
@@ -431,7 +447,7 @@ fn cpu_list(cpus: &[u32]) -> String {
 }
 
 /// Words as one types them into a shell. (No argument of a process holds the NUL that cannot be quoted.)
-fn shell_line(words: &[String]) -> String {
+pub(crate) fn shell_line(words: &[String]) -> String {
     shlex::try_join(words.iter().map(String::as_str)).unwrap_or_default()
 }
 

@@ -1,8 +1,8 @@
 //! Everything before the first cell.
 
+use std::fmt;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
-use std::{env, fmt};
 
 use anyhow::{Context, bail};
 
@@ -20,7 +20,7 @@ use crate::record::{
 };
 use crate::server::{Launch, Server};
 use crate::store::{self, Store};
-use crate::{build, cpu_plan, machine, plan, preflight, process, verify};
+use crate::{build, cpu_plan, machine, plan, preflight, process, provenance, verify};
 
 /// Everything that is settled before the first cell.
 pub(super) struct Setup {
@@ -79,11 +79,11 @@ pub(super) fn prepare_again(run: &Run, dir: &Path, interrupt: &Interrupt) -> any
         precision: run.precision,
         command_line: run.command_line.clone(),
     })?;
-    prospect.warn();
+    preflight::warn(&prospect.findings);
     let mut setup = prospect.settle(interrupt)?;
     resume::refuse_changes(run, &setup.run, dir)?;
     setup.run = run.clone();
-    setup.run.resumed_at.push(now());
+    setup.run.resumed_at.push(provenance::now());
     Ok(setup)
 }
 
@@ -128,14 +128,8 @@ impl Prospect {
         })
     }
 
-    /// Says what about this machine is not as it should be.
-    fn warn(&self) {
-        let not_good = |finding: &&Advice| finding.level != AdviceLevel::Good;
-        self.findings.iter().filter(not_good).for_each(warn);
-    }
-
     fn announce(&self, dir: &Path) {
-        self.warn();
+        preflight::warn(&self.findings);
         let matrix = &self.options.matrix;
         if let Some(sentence) = plan::rounding(matrix, self.wrk.describe().threads) {
             note(sentence);
@@ -184,7 +178,7 @@ impl Prospect {
         let run = Run {
             schema: SCHEMA_VERSION,
             rungs_version: env!("CARGO_PKG_VERSION").into(),
-            started_at: now(),
+            started_at: provenance::now(),
             command_line: options.command_line,
             matrix,
             seed,
@@ -198,11 +192,9 @@ impl Prospect {
             entrants,
             skipped,
             load_generator: wrk.describe(),
-            toolchain: env!("RUNGS_TOOLCHAIN").into(),
-            cargo_lock_sha256: store::sha256(include_bytes!("../../../Cargo.lock")),
-            image_digest: env::var("RUNGS_IMAGE_DIGEST")
-                .ok()
-                .filter(|digest| !digest.is_empty()),
+            toolchain: provenance::TOOLCHAIN.into(),
+            cargo_lock_sha256: provenance::cargo_lock_sha256(),
+            image_digest: provenance::image_digest(),
         };
         Ok(Setup {
             run,
@@ -211,11 +203,6 @@ impl Prospect {
             wrk,
         })
     }
-}
-
-/// RFC 3339, UTC, to the second.
-fn now() -> String {
-    humantime::format_rfc3339_seconds(SystemTime::now()).to_string()
 }
 
 /// The load generator's threads: the matrix's, or one per CPU of the client.
@@ -228,13 +215,6 @@ fn load_threads(matrix: &Matrix, cpu_plan: &CpuPlan) -> u32 {
 fn new_seed() -> u64 {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
     since_1970.map_or(0, |time| u64::from(time.subsec_nanos()))
-}
-
-fn warn(finding: &Advice) {
-    note(format_args!(
-        "{}: {} → {}",
-        finding.subject, finding.found, finding.advice
-    ));
 }
 
 fn launches(matrix: &Matrix, cpu_plan: &CpuPlan) -> anyhow::Result<Vec<Launch>> {
@@ -360,6 +340,6 @@ fn warn_of_debug_builds(entrants: &[EntrantBinary], findings: &mut Vec<Advice>) 
         ),
         advice: "build with `cargo build --release --workspace`".into(),
     };
-    warn(&advice);
+    preflight::warn(std::slice::from_ref(&advice));
     findings.push(advice);
 }

@@ -11,6 +11,7 @@ use crate::wire::{End, Given, Pattern};
 #[derive(Clone, Copy)]
 enum Fault {
     Skips,
+    Loses,
     Corrupts,
     Shortens,
     Dies,
@@ -22,6 +23,7 @@ struct Faulty(&'static str, Fault);
 
 pub(crate) const ALL: &[Entry] = &[
     entry(&Faulty("skips", Fault::Skips), ""),
+    entry(&Faulty("loses", Fault::Loses), ""),
     entry(&Faulty("corrupts", Fault::Corrupts), ""),
     entry(&Faulty("shortens", Fault::Shortens), ""),
     entry(&Faulty("dies", Fault::Dies), ""),
@@ -36,12 +38,16 @@ impl Channel for Faulty {
         self.0
     }
 
-    fn note(&self) -> String {
+    fn note(&self, _: Pattern) -> String {
         String::new()
     }
 
     fn absent(&self, _: Pattern) -> Option<Absence> {
         None
+    }
+
+    fn loses(&self) -> bool {
+        matches!(self.1, Fault::Loses)
     }
 
     fn make(&self, pattern: Pattern) -> Result<Made, Failure> {
@@ -74,10 +80,11 @@ impl Port for FaultyPort {
         let fault = self.fault.filter(|_| self.sent == 10);
         match fault {
             None => port.send(message),
-            Some(Fault::Skips) => Ok(()),
+            Some(Fault::Skips | Fault::Loses) => Ok(()),
             Some(Fault::Corrupts) => {
                 let mut message = message.to_vec();
-                *message.last_mut().expect("messages are not empty") ^= 1;
+                let middle = message.len() / 2;
+                message[middle] ^= 1;
                 port.send(&message)
             }
             Some(Fault::Shortens) => port.send(&message[1..]),

@@ -21,7 +21,7 @@ impl Channel for Fifo {
         "FIFO"
     }
 
-    fn note(&self) -> String {
+    fn note(&self, _: Pattern) -> String {
         CAPACITY.to_owned()
     }
 

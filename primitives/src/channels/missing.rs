@@ -53,7 +53,7 @@ impl Channel for Missing {
         self.name
     }
 
-    fn note(&self) -> String {
+    fn note(&self, _: Pattern) -> String {
         String::new()
     }
 

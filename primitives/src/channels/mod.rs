@@ -53,8 +53,8 @@ pub trait Channel: Sync {
     /// Its name in tables.
     fn name(&self) -> &'static str;
 
-    /// In what it differs from its neighbours; as a rule its buffer or its depth.
-    fn note(&self) -> String;
+    /// In what it differs from its neighbours when it is used so; as a rule its buffer or its depth.
+    fn note(&self, pattern: Pattern) -> String;
 
     /// What is known, before anything is made, to stand against `pattern` here.
     fn absent(&self, pattern: Pattern) -> Option<Absence>;
@@ -104,7 +104,7 @@ pub trait AnyChannel: Sync {
     /// See [`Channel::name`].
     fn name(&self) -> &'static str;
     /// See [`Channel::note`].
-    fn note(&self) -> String;
+    fn note(&self, pattern: Pattern) -> String;
     /// All of them sleep in the kernel.
     fn waits(&self) -> Waits {
         Waits::Blocks
@@ -138,8 +138,8 @@ impl<C: Channel> AnyChannel for C {
         Channel::name(self)
     }
 
-    fn note(&self) -> String {
-        Channel::note(self)
+    fn note(&self, pattern: Pattern) -> String {
+        Channel::note(self, pattern)
     }
 
     fn absent(&self, pattern: Pattern) -> Option<Absence> {

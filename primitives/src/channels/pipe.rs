@@ -19,7 +19,7 @@ impl Channel for Pipe {
         "pipe"
     }
 
-    fn note(&self) -> String {
+    fn note(&self, _: Pattern) -> String {
         CAPACITY.to_owned()
     }
 

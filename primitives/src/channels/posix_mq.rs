@@ -22,7 +22,7 @@ impl Channel for PosixQueue {
         "Posix queue"
     }
 
-    fn note(&self) -> String {
+    fn note(&self, _: Pattern) -> String {
         format!("depth {DEPTH} messages")
     }
 

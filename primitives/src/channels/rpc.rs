@@ -44,8 +44,8 @@ impl Channel for RpcOverTcp {
         "RPC form, TCP"
     }
 
-    fn note(&self) -> String {
-        format!("RFC 5531 headers, no RPC library; TCP_NODELAY, {SOCKET_BUFFER}")
+    fn note(&self, pattern: Pattern) -> String {
+        note(pattern, &format!("TCP_NODELAY, {SOCKET_BUFFER}"))
     }
 
     fn absent(&self, _: Pattern) -> Option<Absence> {
@@ -72,8 +72,8 @@ impl Channel for RpcOverUdp {
         "RPC form, UDP"
     }
 
-    fn note(&self) -> String {
-        format!("RFC 5531 headers, no RPC library; {SOCKET_BUFFER}")
+    fn note(&self, pattern: Pattern) -> String {
+        note(pattern, SOCKET_BUFFER)
     }
 
     fn absent(&self, pattern: Pattern) -> Option<Absence> {
@@ -88,6 +88,14 @@ impl Channel for RpcOverUdp {
         let fd: OwnedFd = given.into_fd()?;
         Ok(Rpc::new(Packets(fd), end, pattern))
     }
+}
+
+fn note(pattern: Pattern, sockets: &str) -> String {
+    let replies = match pattern {
+        Pattern::RoundTrip => "",
+        Pattern::OneWay { .. } => "one call for each message, and the next after its reply; ",
+    };
+    format!("RFC 5531 headers, no RPC library; {replies}{sockets}")
 }
 
 /// A transport that moves whole RPC messages, which in memory always start with a record mark.

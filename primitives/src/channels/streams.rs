@@ -77,7 +77,7 @@ impl Channel for Tcp {
         "TCP"
     }
 
-    fn note(&self) -> String {
+    fn note(&self, _: Pattern) -> String {
         format!("TCP_NODELAY, {SOCKET_BUFFER}")
     }
 

@@ -18,7 +18,7 @@ impl Channel for SysvQueue {
         "System V queue"
     }
 
-    fn note(&self) -> String {
+    fn note(&self, _: Pattern) -> String {
         limits::read("kernel/msgmnb")
             .map_or_else(|_| String::new(), |bytes| format!("depth {bytes} bytes"))
     }

@@ -24,7 +24,7 @@ impl Channel for Udp {
         "UDP"
     }
 
-    fn note(&self) -> String {
+    fn note(&self, _: Pattern) -> String {
         SOCKET_BUFFER.to_owned()
     }
 

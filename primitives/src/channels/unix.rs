@@ -40,7 +40,7 @@ impl Channel for UnixStream {
         "Unix stream"
     }
 
-    fn note(&self) -> String {
+    fn note(&self, _: Pattern) -> String {
         SOCKET_BUFFER.to_owned()
     }
 
@@ -64,7 +64,7 @@ impl Channel for UnixPackets {
         self.name
     }
 
-    fn note(&self) -> String {
+    fn note(&self, _: Pattern) -> String {
         match limits::read("net/unix/max_dgram_qlen") {
             Ok(depth) if self.kind == SocketType::DGRAM => {
                 format!("{SOCKET_BUFFER}, at most {depth} + 1 datagrams waiting")

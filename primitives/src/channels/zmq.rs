@@ -53,10 +53,16 @@ impl Channel for ZeroMq {
         self.name
     }
 
-    fn note(&self) -> String {
+    fn note(&self, pattern: Pattern) -> String {
         let (major, minor, patch) = zmq::version();
+        let depth = match pattern {
+            Pattern::RoundTrip => "",
+            Pattern::OneWay { .. } => {
+                "high-water marks of 1,000 messages at each end, a hundred times what a Posix queue holds; "
+            }
+        };
         format!(
-            "libzmq {major}.{minor}.{patch}, high-water marks of 1,000 messages, one I/O thread for each end, on its end's CPU"
+            "libzmq {major}.{minor}.{patch}; {depth}one I/O thread for each end, on its end's CPU"
         )
     }
 

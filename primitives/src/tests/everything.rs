@@ -4,23 +4,14 @@ use std::thread;
 
 use super::{PATIENCE, rehearsal};
 use crate::cell::{Cell, Subject};
-use crate::row::{Family, Outcome, Row};
+use crate::programs;
+use crate::row::{Family, Outcome, Placement, Row};
 use crate::run::{Event, run};
 use crate::trial::{NoResult, Trial};
 
-const ALL: [Family; 7] = [
-    Family::Latency,
-    Family::Bandwidth,
-    Family::Threads,
-    Family::Processes,
-    Family::Messages,
-    Family::Spawn,
-    Family::Wakeups,
-];
-
 #[test]
 fn every_cell_has_a_result_or_a_named_absence() {
-    let plan = rehearsal(&ALL);
+    let plan = rehearsal(&Family::ALL);
     let (mut measured, mut absent) = (0, 0);
     for cell in plan.groups().into_iter().flatten().filter(is_small) {
         if cell.absent(&plan.cpus).is_some() {
@@ -33,6 +24,7 @@ fn every_cell_has_a_result_or_a_named_absence() {
             keeper: cell.keeper(),
             parts,
             patience: PATIENCE,
+            stop: &plan.stop,
         };
         let result = trial
             .run()
@@ -101,4 +93,31 @@ fn a_row_tells_its_value_and_how_it_came_about() {
             .len(),
         rows.len()
     );
+}
+
+#[test]
+fn giving_back_the_ballast_is_not_measured() {
+    let program = programs::named("readdir").expect("there is one");
+    let listing_us = |rss_mb| {
+        let cell = Cell {
+            family: Family::Spawn,
+            subject: Subject::Program { program, rss_mb },
+            placement: Placement::SameCpu,
+        };
+        let plan = rehearsal(&[]);
+        let least = |least: f64, _| {
+            let trial = Trial {
+                command: &plan.command,
+                keeper: cell.keeper(),
+                parts: cell.parts(&plan.cpus, 1, false),
+                patience: PATIENCE,
+                stop: &plan.stop,
+            };
+            least.min(cell.value(&trial.run().expect("it runs"), 1))
+        };
+        (0..3).fold(f64::INFINITY, least)
+    };
+    // A listing takes some 50 µs, and so much memory takes the kernel some 10,000.
+    let (small, large) = (listing_us(1), listing_us(200));
+    assert!(large < 20.0 * small, "{small} µs, with 200 MB {large} µs");
 }

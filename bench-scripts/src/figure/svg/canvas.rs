@@ -53,6 +53,8 @@ pub(super) enum Ink {
     Faint,
     /// Grid lines.
     Grid,
+    /// Lines that join points of one subject.
+    Line,
 }
 
 impl Ink {
@@ -61,6 +63,7 @@ impl Ink {
             Self::Strong => Rgb(0x1f, 0x23, 0x28),
             Self::Faint => Rgb(0x59, 0x63, 0x6e),
             Self::Grid => Rgb(0xe3, 0xe6, 0xea),
+            Self::Line => Rgb(0xb4, 0xbb, 0xc4),
         }
     }
 }

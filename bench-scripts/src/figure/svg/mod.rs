@@ -6,6 +6,7 @@
 mod bars;
 mod canvas;
 mod curves;
+mod dots;
 mod labels;
 
 use canvas::{Canvas, Frame, Ink, Text};
@@ -25,7 +26,8 @@ const NOTE_LINE: i32 = 20;
 #[must_use]
 pub fn draw(figure: &Figure) -> String {
     let notes_height = NOTE_LINE * figure.notes.len() as i32;
-    let height = HEIGHT + notes_height;
+    let panels_bottom = panels_bottom(figure);
+    let height = panels_bottom + MARGIN + notes_height;
     let mut body = String::new();
     {
         let canvas = Canvas::new(&mut body, WIDTH, height);
@@ -35,11 +37,15 @@ pub fn draw(figure: &Figure) -> String {
         let line = canvas::fit(&figure.subtitle, 14, WIDTH - 2 * MARGIN);
         canvas.text(&line, (MARGIN, SUBTITLE_BASELINE), small);
 
-        for (panel, frame) in figure.panels.iter().zip(panel_frames(figure.panels.len())) {
+        for (panel, frame) in figure
+            .panels
+            .iter()
+            .zip(panel_frames(figure.panels.len(), panels_bottom))
+        {
             draw_panel(&canvas, panel, frame);
         }
         for (line, note) in figure.notes.iter().enumerate() {
-            let y = HEIGHT - MARGIN / 2 + NOTE_LINE * line as i32 + 4;
+            let y = panels_bottom + MARGIN / 2 + NOTE_LINE * line as i32 + 4;
             let note = canvas::fit(note, 12, WIDTH - 2 * MARGIN);
             canvas.text(&note, (MARGIN, y), Text::new(12).ink(Ink::Faint));
         }
@@ -47,8 +53,17 @@ pub fn draw(figure: &Figure) -> String {
     with_description(&body, figure)
 }
 
+/// Lines of points need room for each; all other plots fit what room there is.
+fn panels_bottom(figure: &Figure) -> i32 {
+    let needed = figure.panels.iter().map(|panel| match &panel.plot {
+        Plot::Dots(plot) => PANELS_TOP + dots::height(plot),
+        Plot::Curves(_) | Plot::Bars(_) => 0,
+    });
+    needed.max().unwrap_or(0).max(HEIGHT - MARGIN)
+}
+
 /// The panels' places: side by side, equally wide.
-fn panel_frames(panels: usize) -> impl Iterator<Item = Frame> {
+fn panel_frames(panels: usize, bottom: i32) -> impl Iterator<Item = Frame> {
     let panels = panels as i32;
     let width = (WIDTH - 2 * MARGIN - PANEL_GAP * (panels - 1)) / panels;
     (0..panels).map(move |position| {
@@ -57,7 +72,7 @@ fn panel_frames(panels: usize) -> impl Iterator<Item = Frame> {
             left,
             top: PANELS_TOP,
             right: left + width,
-            bottom: HEIGHT - MARGIN,
+            bottom,
         }
     })
 }
@@ -72,6 +87,7 @@ fn draw_panel(canvas: &Canvas, panel: &Panel, frame: Frame) {
     match &panel.plot {
         Plot::Curves(plot) => curves::draw(canvas, plot, frame),
         Plot::Bars(plot) => bars::draw(canvas, plot, frame),
+        Plot::Dots(plot) => dots::draw(canvas, plot, frame),
     }
 }
 

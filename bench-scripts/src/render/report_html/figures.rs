@@ -175,6 +175,7 @@ impl<'a> Figures<'a> {
         let mut panels = Vec::new();
         for (position, panel) in figure.panels.iter().enumerate() {
             let content = match &panel.plot {
+                Plot::Dots(_) => continue,
                 Plot::Curves(_) if in_switch => continue,
                 Plot::Curves(curves) => {
                     let name = format!("{}-{position}", figure.name);
@@ -227,6 +228,6 @@ fn has_bands(curves: &Curves) -> bool {
 fn curves_of(figure: &Figure) -> impl Iterator<Item = &Curves> {
     figure.panels.iter().filter_map(|panel| match &panel.plot {
         Plot::Curves(curves) => Some(curves),
-        Plot::Bars(_) => None,
+        Plot::Bars(_) | Plot::Dots(_) => None,
     })
 }

@@ -108,7 +108,7 @@ impl<'a> Page<'a> {
             cells: cells::data(run, report.cells),
             invalid: words::invalid_rows(findings),
             outliers: words::outlier_rows(findings),
-            preflight: words::preflight_rows(run),
+            preflight: words::preflight_rows(&run.preflight),
             environment: words::environment(run),
             programs: words::programs(run),
             method: words::method(run),
