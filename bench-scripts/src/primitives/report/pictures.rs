@@ -133,6 +133,7 @@ impl Subject {
             style: style(mechanism),
             stretches: unbroken(parameters.map(point)),
             invalid: Vec::new(),
+            knee: None,
         }
     }
 
