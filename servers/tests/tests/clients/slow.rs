@@ -46,7 +46,8 @@ fn page() -> Case {
     cases.find(|case| case.name == "GET / is the page").unwrap()
 }
 
-const TIMEOUTS: &[&str] = &["--header-timeout", "500ms", "--idle-timeout", "500ms"];
+/// Long enough for a probe that waits for its turn on a busy machine, between two requests of its connection.
+const TIMEOUTS: &[&str] = &["--header-timeout", "2s", "--idle-timeout", "2s"];
 
 #[test]
 fn slow_heads() {
