@@ -353,7 +353,7 @@ connection. Begins with a sweep of the matrix `cost`, and adds cost.json and cos
 directory. docs/method.md says how each figure is made.
 
 Examples:
-  rungs cost                                        every rung; about 19 minutes
+  rungs cost                                        every rung; about 17 minutes
   rungs cost --entrants epoll,hyper --connections 100 --rounds 12
   rungs cost --sweep results/latest                 of a sweep that is there already
 
